@@ -151,7 +151,7 @@ fn main() -> ExitCode {
 }
 
 /// The tasks without arguments.
-const PLAIN: [(&str, step::Run); 9] = [
+const PLAIN: [(&str, step::TaskChecks); 9] = [
     ("tidy", suite::tidy),
     ("constant-time", constant_time::run),
     ("mpi", test::run_ranks),

@@ -13,7 +13,7 @@ use xshell::{Cmd, Shell};
 use crate::{clock, progress, tally::Tally};
 
 /// The checks of a task or tier.
-pub(crate) type Run = fn(&Shell) -> Result<Tally>;
+pub(crate) type TaskChecks = fn(&Shell) -> Result<Tally>;
 
 /// Runs one command as one check, shown under its title with the time it took.
 pub(crate) fn check(title: &str, cmd: Cmd<'_>) -> Tally {

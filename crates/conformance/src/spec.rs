@@ -132,11 +132,11 @@ impl Failure {
 /// The check of a case on a queue.
 ///
 /// It stands for `Fn`: the compiler makes three methods of that for every boxed closure.
-pub(crate) trait Check: Send + Sync {
+pub(crate) trait CaseFn: Send + Sync {
     fn run(&self, q: &Conditioned) -> Result<(), Failure>;
 }
 
-impl<F: Fn(&Conditioned) -> Result<(), Failure> + Send + Sync> Check for F {
+impl<F: Fn(&Conditioned) -> Result<(), Failure> + Send + Sync> CaseFn for F {
     fn run(&self, q: &Conditioned) -> Result<(), Failure> {
         self(q)
     }
@@ -147,7 +147,7 @@ pub struct Case {
     name: String,
     elements: u64,
     waits: bool,
-    check: Box<dyn Check>,
+    check: Box<dyn CaseFn>,
 }
 
 impl Case {
@@ -166,12 +166,12 @@ impl Case {
     }
 
     /// The part of [`new`](Self::new) that is compiled once for all checks.
-    fn boxed(name: impl Into<String>, check: Box<dyn Check>) -> Self {
+    fn boxed(name: impl Into<String>, check: Box<dyn CaseFn>) -> Self {
         Self { name: name.into(), elements: 0, waits: false, check }
     }
 
     /// A case for each element type, named by the type and by `name`.
-    pub(crate) fn typed(name: &str, [single, half, brain]: [Box<dyn Check>; 3]) -> [Self; 3] {
+    pub(crate) fn typed(name: &str, [single, half, brain]: [Box<dyn CaseFn>; 3]) -> [Self; 3] {
         [
             Self::boxed(format!("f32, {name}"), single),
             Self::boxed(format!("f16, {name}"), half),
@@ -217,7 +217,8 @@ impl fmt::Debug for Case {
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
         let of = |check: fn(&$crate::Conditioned $(, $crate::spec::typed!(@any $argument))*) -> _| {
-            let check: Box<dyn $crate::spec::Check> = Box::new(move |q: &$crate::Conditioned| check(q $(, $argument)*));
+            let check: Box<dyn $crate::spec::CaseFn> =
+                Box::new(move |q: &$crate::Conditioned| check(q $(, $argument)*));
             check
         };
         $crate::Case::typed(&$name, [of($check::<f32>), of($check::<half::f16>), of($check::<half::bf16>)])

@@ -33,27 +33,27 @@ const FORWARD: u64 = 383;
 const BACKWARD: u64 = 2460;
 
 #[derive(Clone, Copy, Debug)]
-enum Pass {
+enum AttentionPass {
     Forward,
     Backward,
 }
 
 /// The work of one pass over a batch of [`HEADS`] heads.
 #[derive(Clone, Copy, Debug)]
-struct Work {
+struct PassCost {
     barriers: u64,
     /// Warp instructions of the PTX.
     instructions: u64,
 }
 
-impl Work {
+impl PassCost {
     /// The work of the embedded kernels.
-    fn of(pass: Pass, params: &AttentionParams) -> Self {
+    fn of(pass: AttentionPass, params: &AttentionParams) -> Self {
         Self::by(KernelSource::Embedded, pass, params)
     }
 
     /// Operands are all ones, so that no line takes the path for elements that are not finite.
-    fn by(kernels: KernelSource, pass: Pass, params: &AttentionParams) -> Self {
+    fn by(kernels: KernelSource, pass: AttentionPass, params: &AttentionParams) -> Self {
         let session = simulate("mem=64M").unwrap();
         let config = CudaConfig { kernels, budget_bytes: Some(32 << 20), ..CudaConfig::default() };
         let queue = CudaQueue::open(config).unwrap();
@@ -68,11 +68,11 @@ impl Work {
         // The launches of the pass alone.
         let before = session.counters().kernels;
         match pass {
-            Pass::Forward => {
+            AttentionPass::Forward => {
                 let (y, lse) = (first, None);
                 queue.attention(Attention { params, q, k, v, key_lens, keep, addend, state, y, lse })
             }
-            Pass::Backward => {
+            AttentionPass::Backward => {
                 let (dq, dk, dv) = (first, second, third);
                 queue.attention_backward(AttentionBackward {
                     params,
@@ -214,7 +214,7 @@ fn whole_tiles_of_f16_match_f64_and_masked_ones() {
 #[test]
 fn forward_pass_reads_the_tiles_up_to_the_diagonal() {
     for blocks in [1, 2, 3, 8] {
-        let work = |causal| Work::of(Pass::Forward, &parameters(ROWS * blocks, DIM, causal));
+        let work = |causal| PassCost::of(AttentionPass::Forward, &parameters(ROWS * blocks, DIM, causal));
         let [all, below] = [false, true].map(|causal| work(causal).barriers);
         // One barrier for the queries and two for each tile. A causal block reads the keys up to its last query.
         let of_block = |rows: u64| 1 + 2 * rows / LINES;
@@ -225,8 +225,8 @@ fn forward_pass_reads_the_tiles_up_to_the_diagonal() {
 
 #[test]
 fn instructions_grow_by_the_documented_number_for_each_tile() {
-    for (pass, documented) in [(Pass::Forward, FORWARD), (Pass::Backward, BACKWARD)] {
-        let work = |blocks| Work::of(pass, &parameters(ROWS * blocks, DIM, false));
+    for (pass, documented) in [(AttentionPass::Forward, FORWARD), (AttentionPass::Backward, BACKWARD)] {
+        let work = |blocks| PassCost::of(pass, &parameters(ROWS * blocks, DIM, false));
         let of_warp = |blocks| work(blocks).instructions / (HEADS * WARPS);
         // A head of n blocks has n ROWS / LINES tiles for each of its blocks.
         let in_square = ROWS / LINES;
@@ -259,8 +259,9 @@ fn matrix_products_are_those_of_each_16_elements_of_a_row() {
         let params = parameters(ROWS, dim, false);
         // A step of 16 elements takes 4 products for 16 rows and a tile of lines. The forward pass has a product of
         // tiles for the scores and one for the results, the kernel for keys four and the kernel for queries three.
-        for (pass, of_tiles) in [(Pass::Forward, 2), (Pass::Backward, 4 + 3)] {
-            let extra = Work::by(twice.clone(), pass, &params).instructions - Work::of(pass, &params).instructions;
+        for (pass, of_tiles) in [(AttentionPass::Forward, 2), (AttentionPass::Backward, 4 + 3)] {
+            let extra =
+                PassCost::by(twice.clone(), pass, &params).instructions - PassCost::of(pass, &params).instructions;
             assert_eq!(extra, HEADS * WARPS * ROWS / LINES * of_tiles * 4 * steps, "{pass:?}, {dim} elements");
         }
     }

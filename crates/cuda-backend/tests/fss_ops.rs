@@ -53,7 +53,7 @@ fn dcf_params(count: u32, bits: u32, points: u32) -> DcfWindowParams {
 
 /// The results of a queue for a batch.
 #[derive(Debug, Default, PartialEq)]
-struct Results {
+struct FssResults {
     blocks: Vec<Vec<u128>>,
     words: Vec<Vec<u64>>,
     bits: Vec<Vec<u32>>,
@@ -85,7 +85,7 @@ fn dcf_keys<'a, Q: FssOps>(
     Ok(DcfKeys { roots, corrections: corrections.view(), values: values.view(), last: last.view() })
 }
 
-fn comparisons<Q: FssOps>(q: &Q, params: CmpWindowParams, results: &mut Results) -> Result<(), BackendError> {
+fn comparisons<Q: FssOps>(q: &Q, params: CmpWindowParams, results: &mut FssResults) -> Result<(), BackendError> {
     let (row, elements) = (padded(params.count), params.count as usize);
     let (alphas, roots) = (q.upload(&words(elements, 1))?, q.upload(&labels(2 * row))?);
     let mut corrections = q.zeros::<u128>(cmp_levels(params.bits) as usize * row)?;
@@ -128,7 +128,7 @@ fn comparisons<Q: FssOps>(q: &Q, params: CmpWindowParams, results: &mut Results)
     Ok(())
 }
 
-fn payloads<Q: FssOps>(q: &Q, params: DcfWindowParams, results: &mut Results) -> Result<(), BackendError> {
+fn payloads<Q: FssOps>(q: &Q, params: DcfWindowParams, results: &mut FssResults) -> Result<(), BackendError> {
     let (row, elements, len) = (padded(params.count), params.count as usize, params.words as usize);
     let levels = params.bits as usize;
     let (alphas, betas) = (q.upload(&words(elements, 1))?, q.upload(&words(len * elements, 3))?);
@@ -166,7 +166,7 @@ fn payloads<Q: FssOps>(q: &Q, params: DcfWindowParams, results: &mut Results) ->
     Ok(())
 }
 
-fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Result<(), BackendError> {
+fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut FssResults) -> Result<(), BackendError> {
     let params = PackParams { count, bits };
     // views that begin at odd words
     let (all, packed) = (1..count as usize + 1, 1..(count * bits).div_ceil(64) as usize + 1);
@@ -181,7 +181,7 @@ fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Re
 }
 
 /// The rows of a seed, in a view that begins at an odd word.
-fn seeds<Q: FssOps>(q: &Q, rows: u32, blocks: u32, results: &mut Results) -> Result<(), BackendError> {
+fn seeds<Q: FssOps>(q: &Q, rows: u32, blocks: u32, results: &mut FssResults) -> Result<(), BackendError> {
     let (key, first) = (AesKey::new([5; 16]), u128::MAX - 70);
     let params = SeedParams { key, first, mask: [!3, 1023], rows, blocks, reserved: [0; 2] };
     let end = 1 + 2 * rows as usize * blocks as usize;
@@ -191,8 +191,8 @@ fn seeds<Q: FssOps>(q: &Q, rows: u32, blocks: u32, results: &mut Results) -> Res
     Ok(())
 }
 
-fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Results, BackendError> {
-    let mut results = Results::default();
+fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<FssResults, BackendError> {
+    let mut results = FssResults::default();
     comparisons(q, cmp_params(count, bits, points), &mut results)?;
     payloads(q, dcf_params(count, bits, points), &mut results)?;
     streams(q, count, bits, &mut results)?;
@@ -212,7 +212,7 @@ fn machine_with(spec: &str, aes: AesKernel) -> (Simulation, CudaQueue) {
 }
 
 /// Sums of two rows each: `x` times the first word of its row, and a comparison with the first bit of its row.
-fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Result<(), BackendError> {
+fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Result<(), BackendError> {
     let params = WordParams {
         offset: 5,
         count,
@@ -260,7 +260,7 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
 }
 
 /// A batch of products with two tiles each.
-fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut Results) -> Result<(), BackendError> {
+fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut FssResults) -> Result<(), BackendError> {
     let params = MatmulWordsParams { batch, rows: 65, inner: 2, cols: 3, alpha: 5, beta: u64::MAX };
     let lens = [65 * 2, 2 * 3, 65 * 3].map(|len| batch as usize * len);
     let (x, y, mut out) = (q.upload(&words(lens[0], 8))?, q.upload(&words(lens[1], 9))?, q.upload(&words(lens[2], 3))?);
@@ -270,7 +270,7 @@ fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut Results) -> Result<(),
 }
 
 /// Sums over two tables of 2^8 entries.
-fn tables<Q: ShareOps>(q: &Q, count: u32, results: &mut Results) -> Result<(), BackendError> {
+fn tables<Q: ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Result<(), BackendError> {
     let (params, elements) = (TableSumsParams { count, bits: 8, tables: 2 }, count as usize);
     let blocks: Vec<u128> = labels(2 * elements).into_iter().map(Label::bits).collect();
     let (units, x, table) = (q.upload(&blocks)?, q.upload(&words(elements, 6))?, q.upload(&words(2 << 8, 7))?);
@@ -302,8 +302,8 @@ fn the_number_of_multiprocessors_changes_launches_and_no_result() {
 }
 
 /// Ops whose grids depend on the number of multiprocessors, each with more work than a few of them hold.
-fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
-    let mut results = Results::default();
+fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<FssResults, BackendError> {
+    let mut results = FssResults::default();
     comparisons(q, cmp_params(40, 12, 37), &mut results)?;
     payloads(q, dcf_params(33, 9, 21), &mut results)?;
     streams(q, 9000, 11, &mut results)?;
@@ -340,7 +340,7 @@ fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
 #[test]
 fn whole_words_are_copied_and_not_packed() {
     let (session, queue) = machine("mem=128M");
-    let mut results = Results::default();
+    let mut results = FssResults::default();
     streams(&queue, 33, 64, &mut results).unwrap();
     assert_eq!(results.words[0][1..], words(34, 5)[1..]);
     assert_eq!(results.words[1], results.words[0]);

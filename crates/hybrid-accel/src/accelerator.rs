@@ -15,7 +15,7 @@ use crate::{
     config::{AcceleratorConfig, FEATURES},
     error::AccelError,
     stages::{CompressStage, CycleStage, EncodeStage, PredictStage, copied},
-    tensor::{Elements, GpuTensor},
+    tensor::{GpuTensor, TypedElements},
     weights::{AcceleratorWeights, DeviceWeights},
 };
 
@@ -333,8 +333,8 @@ impl<B: GpuBackend> GpuAccelerator<B> {
             return Err(AccelError::shape(CALL, "the corrections", expected, corrections.shape()));
         }
         match (predictions.elements(), corrections.elements()) {
-            (Elements::Single(a), Elements::Single(b)) => Ok(GpuTensor::new(q, q.add(&**a, &**b)?)),
-            (Elements::Half(a), Elements::Half(b)) => Ok(GpuTensor::of_half(q, q.add(&**a, &**b)?)),
+            (TypedElements::Single(a), TypedElements::Single(b)) => Ok(GpuTensor::new(q, q.add(&**a, &**b)?)),
+            (TypedElements::Half(a), TypedElements::Half(b)) => Ok(GpuTensor::of_half(q, q.add(&**a, &**b)?)),
             _ => {
                 let (expected, got) = (predictions.dtype(), corrections.dtype());
                 Err(AccelError::Elements { call: CALL, tensor: "the corrections", expected, got })

@@ -13,11 +13,11 @@ use crate::{
     weights::{DeviceWeights, Units},
 };
 
-type Device = Tensor<AnyQueue, f32>;
+type DeviceTensor = Tensor<AnyQueue, f32>;
 
 /// A copy of a tensor, which later runs do not overwrite.
-pub(crate) fn copied(q: &AnyQueue, tensor: &Device) -> Result<Device, NnError> {
-    let mut fresh = Device::alloc(q, tensor.layout().shape())?;
+pub(crate) fn copied(q: &AnyQueue, tensor: &DeviceTensor) -> Result<DeviceTensor, NnError> {
+    let mut fresh = DeviceTensor::alloc(q, tensor.layout().shape())?;
     q.copy(tensor.buffer().view(), fresh.buffer_mut().view_mut())?;
     Ok(fresh)
 }
@@ -27,7 +27,7 @@ pub(crate) struct EncodeStage {
     plan: EncoderPlan,
     states: TrainingStates<AnyQueue>,
     /// `[batch, output]`.
-    pub(crate) codes: Device,
+    pub(crate) codes: DeviceTensor,
 }
 
 impl EncodeStage {
@@ -36,7 +36,7 @@ impl EncodeStage {
         Ok(Self {
             plan: EncoderPlan::new(batch, output)?,
             states: TrainingStates::new(q, &vec![TrainingState::new(); batch])?,
-            codes: Device::alloc(q, &[batch, output])?,
+            codes: DeviceTensor::alloc(q, &[batch, output])?,
         })
     }
 
@@ -58,18 +58,18 @@ pub(crate) struct PredictStage {
     /// Whether the state head makes the inputs of later steps.
     feeds_states: bool,
     /// `[batch, output]`.
-    pub(crate) codes: Device,
+    pub(crate) codes: DeviceTensor,
     /// Zeros, `[members, batch, hidden]`.
-    first: Device,
+    first: DeviceTensor,
     /// `[members, batch]`.
-    losses: Device,
+    losses: DeviceTensor,
     pub(crate) results: RssmTensors<AnyQueue>,
     /// Mean of the members' states after every step, `[steps, batch, hidden]`.
-    mean: Device,
+    mean: DeviceTensor,
     /// `[steps, batch, output]`.
-    read: Device,
+    read: DeviceTensor,
     /// `[batch, steps, output]`.
-    pub(crate) predicted: Device,
+    pub(crate) predicted: DeviceTensor,
 }
 
 impl PredictStage {
@@ -88,13 +88,13 @@ impl PredictStage {
         };
         let states = [members, batch, hidden];
         Ok(Self {
-            codes: Device::alloc(q, &[batch, output])?,
-            first: Device::from_buffer(q.zeros(states.iter().product())?, &states)?,
-            losses: Device::alloc(q, &[members, batch])?,
+            codes: DeviceTensor::alloc(q, &[batch, output])?,
+            first: DeviceTensor::from_buffer(q.zeros(states.iter().product())?, &states)?,
+            losses: DeviceTensor::alloc(q, &[members, batch])?,
             results: RssmTensors::with_states(q, &plan)?,
-            mean: Device::alloc(q, &[steps, batch, hidden])?,
-            read: Device::alloc(q, &[steps, batch, output])?,
-            predicted: Device::alloc(q, &[batch, steps, output])?,
+            mean: DeviceTensor::alloc(q, &[steps, batch, hidden])?,
+            read: DeviceTensor::alloc(q, &[steps, batch, output])?,
+            predicted: DeviceTensor::alloc(q, &[batch, steps, output])?,
             feeds_states: feedback == Feedback::State,
             plan,
         })
@@ -104,7 +104,7 @@ impl PredictStage {
     pub(crate) fn load<'t>(
         &mut self,
         q: &AnyQueue,
-        encoded: impl IntoIterator<Item = &'t Device>,
+        encoded: impl IntoIterator<Item = &'t DeviceTensor>,
         losses: &[f32],
     ) -> Result<(), NnError> {
         let mut first = 0;
@@ -145,10 +145,10 @@ impl PredictStage {
     ///
     /// Codes `[rows, output]` have predictions `[rows, steps, output]`, a code `[output]` has
     /// `[steps, output]`.
-    pub(crate) fn part(&self, q: &AnyQueue, first: usize, codes: &[usize]) -> Result<(Device, usize), NnError> {
+    pub(crate) fn part(&self, q: &AnyQueue, first: usize, codes: &[usize]) -> Result<(DeviceTensor, usize), NnError> {
         let (leading, of_row) = (&codes[..codes.len().saturating_sub(1)], &self.predicted.layout().shape()[1..]);
         let next = first + leading.iter().product::<usize>();
-        let mut fresh = Device::alloc(q, &[leading, of_row].concat())?;
+        let mut fresh = DeviceTensor::alloc(q, &[leading, of_row].concat())?;
         let row = of_row.iter().product::<usize>();
         q.copy(self.predicted.buffer().slice(first * row..next * row)?, fresh.buffer_mut().view_mut())?;
         Ok((fresh, next))
@@ -158,7 +158,7 @@ impl PredictStage {
 /// A residual `[m, n]` in factors.
 pub(crate) struct CompressStage {
     plan: ResidualPlan,
-    residual: Device,
+    residual: DeviceTensor,
     pub(crate) compressed: CompressedResidual<AnyQueue>,
     workspace: SvdWorkspace<AnyQueue>,
 }
@@ -167,7 +167,7 @@ impl CompressStage {
     pub(crate) fn new(q: &AnyQueue, [m, n, rank]: [usize; 3]) -> Result<Self, NnError> {
         let plan = ResidualPlan::new(m, n, rank, SvdOptions::default())?;
         Ok(Self {
-            residual: Device::alloc(q, &[m, n])?,
+            residual: DeviceTensor::alloc(q, &[m, n])?,
             compressed: plan.compressed(q)?,
             workspace: plan.workspace(q)?,
             plan,
@@ -179,7 +179,7 @@ impl CompressStage {
         self.plan.svd().rank()
     }
 
-    pub(crate) fn load(&mut self, q: &AnyQueue, residual: &Device) -> Result<(), NnError> {
+    pub(crate) fn load(&mut self, q: &AnyQueue, residual: &DeviceTensor) -> Result<(), NnError> {
         Ok(q.copy(residual.buffer().view(), self.residual.buffer_mut().view_mut())?)
     }
 
@@ -190,7 +190,7 @@ impl CompressStage {
     /// Copies of U, S and V.
     ///
     /// Waits, and refuses factors of a residual that is not finite.
-    pub(crate) fn factors(&self, q: &AnyQueue) -> Result<[Device; 3], NnError> {
+    pub(crate) fn factors(&self, q: &AnyQueue) -> Result<[DeviceTensor; 3], NnError> {
         let factors = self.compressed.factors();
         factors.rank(q)?;
         Ok([q.packed(&factors.u())?, q.packed(&factors.s())?, q.packed(&factors.v())?])
@@ -203,11 +203,11 @@ pub(crate) struct CycleStage {
     pub(crate) predict: PredictStage,
     pub(crate) compress: CompressStage,
     /// `[batch steps, rank]`.
-    scaled: Device,
+    scaled: DeviceTensor,
     /// `[batch steps, output]`.
-    correction: Device,
+    correction: DeviceTensor,
     /// `[batch, steps, output]`.
-    pub(crate) corrected: Device,
+    pub(crate) corrected: DeviceTensor,
 }
 
 impl CycleStage {
@@ -224,9 +224,9 @@ impl CycleStage {
         Ok(Self {
             encode: EncodeStage::new(q, config, batch)?,
             predict: PredictStage::new(q, config, weights, [batch, steps])?,
-            scaled: Device::alloc(q, &[rows, compress.rank()])?,
-            correction: Device::alloc(q, &[rows, output])?,
-            corrected: Device::alloc(q, &[batch, steps, output])?,
+            scaled: DeviceTensor::alloc(q, &[rows, compress.rank()])?,
+            correction: DeviceTensor::alloc(q, &[rows, output])?,
+            corrected: DeviceTensor::alloc(q, &[batch, steps, output])?,
             compress,
         })
     }

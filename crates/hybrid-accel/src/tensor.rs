@@ -27,12 +27,12 @@ use crate::{backend::device_name, error::AccelError};
 #[derive(Clone, Debug)]
 pub struct GpuTensor {
     queue: AnyQueue,
-    elements: Elements,
+    elements: TypedElements,
 }
 
 /// The elements, by their type.
 #[derive(Clone, Debug)]
-pub(crate) enum Elements {
+pub(crate) enum TypedElements {
     Single(Arc<Tensor<AnyQueue, f32>>),
     Half(Arc<Tensor<AnyQueue, f16>>),
 }
@@ -49,20 +49,20 @@ impl GpuTensor {
 
     /// A tensor of f32 that `queue` has computed.
     pub(crate) fn new(queue: &AnyQueue, tensor: Tensor<AnyQueue, f32>) -> Self {
-        Self { queue: queue.clone(), elements: Elements::Single(Arc::new(tensor)) }
+        Self { queue: queue.clone(), elements: TypedElements::Single(Arc::new(tensor)) }
     }
 
     /// A tensor of f16 that `queue` has computed.
     pub(crate) fn of_half(queue: &AnyQueue, tensor: Tensor<AnyQueue, f16>) -> Self {
-        Self { queue: queue.clone(), elements: Elements::Half(Arc::new(tensor)) }
+        Self { queue: queue.clone(), elements: TypedElements::Half(Arc::new(tensor)) }
     }
 
     /// The lengths of the axes, outermost first.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         match &self.elements {
-            Elements::Single(tensor) => tensor.layout().shape(),
-            Elements::Half(tensor) => tensor.layout().shape(),
+            TypedElements::Single(tensor) => tensor.layout().shape(),
+            TypedElements::Half(tensor) => tensor.layout().shape(),
         }
     }
 
@@ -76,8 +76,8 @@ impl GpuTensor {
     #[must_use]
     pub fn dtype(&self) -> DType {
         match &self.elements {
-            Elements::Single(_) => DType::F32,
-            Elements::Half(_) => DType::F16,
+            TypedElements::Single(_) => DType::F32,
+            TypedElements::Half(_) => DType::F16,
         }
     }
 
@@ -89,8 +89,8 @@ impl GpuTensor {
     /// [`AccelError::Ops`] from the device.
     pub fn to_host(&self) -> Result<Vec<f32>, AccelError> {
         match &self.elements {
-            Elements::Single(tensor) => Ok(tensor.values(&self.queue)?),
-            Elements::Half(tensor) => Ok(tensor.values(&self.queue)?.into_iter().map(f16::to_f32).collect()),
+            TypedElements::Single(tensor) => Ok(tensor.values(&self.queue)?),
+            TypedElements::Half(tensor) => Ok(tensor.values(&self.queue)?.into_iter().map(f16::to_f32).collect()),
         }
     }
 
@@ -101,8 +101,10 @@ impl GpuTensor {
     /// device.
     pub fn to_f16(&self) -> Result<Self, AccelError> {
         match &self.elements {
-            Elements::Half(_) => Ok(self.clone()),
-            Elements::Single(tensor) => Ok(Self::of_half(&self.queue, self.queue.narrow(&**tensor, Overflow::Refuse)?)),
+            TypedElements::Half(_) => Ok(self.clone()),
+            TypedElements::Single(tensor) => {
+                Ok(Self::of_half(&self.queue, self.queue.narrow(&**tensor, Overflow::Refuse)?))
+            }
         }
     }
 
@@ -111,19 +113,19 @@ impl GpuTensor {
     /// # Errors
     /// [`AccelError::Ops`] from the device.
     pub fn to_f32(&self) -> Result<Self, AccelError> {
-        Ok(Self { queue: self.queue.clone(), elements: Elements::Single(self.widened()?) })
+        Ok(Self { queue: self.queue.clone(), elements: TypedElements::Single(self.widened()?) })
     }
 
     /// The elements in f32, shared if they have that type.
     pub(crate) fn widened(&self) -> Result<Arc<Tensor<AnyQueue, f32>>, AccelError> {
         match &self.elements {
-            Elements::Single(tensor) => Ok(Arc::clone(tensor)),
-            Elements::Half(tensor) => Ok(Arc::new(self.queue.widen(&**tensor)?)),
+            TypedElements::Single(tensor) => Ok(Arc::clone(tensor)),
+            TypedElements::Half(tensor) => Ok(Arc::new(self.queue.widen(&**tensor)?)),
         }
     }
 
     /// The elements by their type.
-    pub(crate) fn elements(&self) -> &Elements {
+    pub(crate) fn elements(&self) -> &TypedElements {
         &self.elements
     }
 

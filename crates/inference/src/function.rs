@@ -23,7 +23,7 @@ pub struct FunctionModel {
     pub(crate) input_shape: Vec<u32>,
     pub(crate) limits: ModelLimits,
     pub(crate) output_shape: Vec<u32>,
-    pub(crate) trace: Trace,
+    pub(crate) trace: TracedFacts,
     pub(crate) function: Arc<dyn ModelFunction>,
 }
 
@@ -42,12 +42,12 @@ pub(crate) struct Execution<'a> {
     pub(crate) weight_limit: u32,
     pub(crate) preference: Preference,
     /// The facts to record, when the model is made.
-    pub(crate) trace: Option<&'a mut Trace>,
+    pub(crate) trace: Option<&'a mut TracedFacts>,
 }
 
 /// Facts of a function that its first run shows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trace {
+pub(crate) struct TracedFacts {
     /// The names of its layers.
     pub(crate) names: BTreeSet<String>,
     pub(crate) parameters: Vec<Parameter>,

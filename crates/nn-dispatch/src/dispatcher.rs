@@ -14,7 +14,7 @@ use crate::{
     saved::Saved,
     selection::Selection,
     tag::Tag,
-    target::Target,
+    target::OpenDevice,
 };
 
 /// Runs the ops of [`TensorOpsAPI`](crate::TensorOpsAPI) on one device.
@@ -27,9 +27,9 @@ use crate::{
 pub struct BackendDispatcher {
     selection: Selection,
     backend: BackendStatus,
-    main: Target,
+    main: OpenDevice,
     /// The CPU, opened for the first op that falls back.
-    host: OnceLock<Target>,
+    host: OnceLock<OpenDevice>,
     pub(crate) counts: Counts,
     pub(crate) plans: Plans,
 }
@@ -121,14 +121,14 @@ impl BackendDispatcher {
     }
 
     /// Runs an op on the device, or on the CPU if the device cannot run it and the CPU may.
-    pub(crate) fn run<R>(&self, op: impl FnMut(&Target) -> Result<R>) -> Result<R> {
+    pub(crate) fn run<R>(&self, op: impl FnMut(&OpenDevice) -> Result<R>) -> Result<R> {
         self.run_with(None, op)
     }
 
     /// [`run`](Self::run) for an op that reads state with the tag `held`.
     ///
     /// State of an op that fell back stays on the CPU.
-    pub(crate) fn run_with<R>(&self, held: Option<Tag>, mut op: impl FnMut(&Target) -> Result<R>) -> Result<R> {
+    pub(crate) fn run_with<R>(&self, held: Option<Tag>, mut op: impl FnMut(&OpenDevice) -> Result<R>) -> Result<R> {
         self.counts.dispatches.increment();
         let host = match self.host.get().filter(|host| held == Some(host.tag)) {
             Some(host) => host,
@@ -149,7 +149,7 @@ impl BackendDispatcher {
         &self,
         op: &'static str,
         saved: &Saved,
-        mut pass: impl FnMut(&Target, bool) -> Result<R>,
+        mut pass: impl FnMut(&OpenDevice, bool) -> Result<R>,
     ) -> Result<R> {
         self.run_with(Some(saved.tag), |target| {
             let is_own = self.admit(op, saved.tag, target)?;
@@ -162,7 +162,7 @@ impl BackendDispatcher {
     }
 
     /// Returns whether `forward` is the tag of `target`, and refuses another one unless allowed.
-    pub(crate) fn admit(&self, op: &'static str, forward: Tag, target: &Target) -> Result<bool> {
+    pub(crate) fn admit(&self, op: &'static str, forward: Tag, target: &OpenDevice) -> Result<bool> {
         if forward == target.tag {
             return Ok(true);
         }
@@ -177,7 +177,7 @@ impl BackendDispatcher {
     }
 
     /// The CPU for ops that fall back, without the limit on the device's memory.
-    fn host(&self) -> Result<&Target> {
+    fn host(&self) -> Result<&OpenDevice> {
         if let Some(host) = self.host.get() {
             return Ok(host);
         }
@@ -193,9 +193,9 @@ impl BackendDispatcher {
     }
 }
 
-fn open(settings: &Settings) -> Result<(Target, BackendStatus)> {
+fn open(settings: &Settings) -> Result<(OpenDevice, BackendStatus)> {
     let (queue, backend) = open_with(settings, Some(Domain::Nn), None)?;
-    Ok((Target { queue, tag: Tag::new(backend.active) }, backend))
+    Ok((OpenDevice { queue, tag: Tag::new(backend.active) }, backend))
 }
 
 impl fmt::Debug for BackendDispatcher {

@@ -9,7 +9,7 @@ use runtime::{AnyBuf, AnyQueue};
 use crate::{error::DispatchError, product::Product, tag::Tag};
 
 /// A copy that stayed on a device; `None` on the CPU, where nothing is copied.
-pub(crate) type Kept = Option<Arc<AnyBuf<f32>>>;
+pub(crate) type SavedBuf = Option<Arc<AnyBuf<f32>>>;
 
 /// The saved result of a forward pass.
 ///
@@ -20,16 +20,16 @@ pub struct Saved {
     pub(crate) tag: Tag,
     /// The device of the forward pass, for transfers.
     pub(crate) queue: AnyQueue,
-    pub(crate) pass: Pass,
+    pub(crate) pass: SavedPass,
 }
 
 /// The forward passes with a backward pass.
-pub(crate) enum Pass {
-    Matmul { product: Product, a: Kept, b: Kept },
-    Linear { shape: [usize; 3], x: Kept, w: Kept },
-    Softmax { is_log: bool, layout: Layout, dim: usize, y: Kept },
-    LayerNorm { shape: [usize; 2], eps: f32, x: Kept, has_gamma: bool, gamma: Kept, stats: Arc<AnyBuf<f32>> },
-    Activation { f: Activation, len: usize, x: Kept },
+pub(crate) enum SavedPass {
+    Matmul { product: Product, a: SavedBuf, b: SavedBuf },
+    Linear { shape: [usize; 3], x: SavedBuf, w: SavedBuf },
+    Softmax { is_log: bool, layout: Layout, dim: usize, y: SavedBuf },
+    LayerNorm { shape: [usize; 2], eps: f32, x: SavedBuf, has_gamma: bool, gamma: SavedBuf, stats: Arc<AnyBuf<f32>> },
+    Activation { f: Activation, len: usize, x: SavedBuf },
     Embedding { shape: [usize; 2], indices: Vec<u32>, placed: Indices<AnyQueue> },
     CrossEntropy { len: usize, gradient: Arc<AnyBuf<f32>> },
 }
@@ -44,15 +44,15 @@ impl Saved {
     /// Name of the forward pass.
     fn op(&self) -> &'static str {
         match &self.pass {
-            Pass::Matmul { .. } => "matmul",
-            Pass::Linear { .. } => "linear",
-            Pass::Softmax { is_log: false, .. } => "softmax",
-            Pass::Softmax { is_log: true, .. } => "log_softmax",
-            Pass::LayerNorm { .. } => "layer_norm",
-            Pass::Activation { f: Activation::Relu, .. } => "relu",
-            Pass::Activation { .. } => "gelu",
-            Pass::Embedding { .. } => "embedding",
-            Pass::CrossEntropy { .. } => "cross_entropy",
+            SavedPass::Matmul { .. } => "matmul",
+            SavedPass::Linear { .. } => "linear",
+            SavedPass::Softmax { is_log: false, .. } => "softmax",
+            SavedPass::Softmax { is_log: true, .. } => "log_softmax",
+            SavedPass::LayerNorm { .. } => "layer_norm",
+            SavedPass::Activation { f: Activation::Relu, .. } => "relu",
+            SavedPass::Activation { .. } => "gelu",
+            SavedPass::Embedding { .. } => "embedding",
+            SavedPass::CrossEntropy { .. } => "cross_entropy",
         }
     }
 

@@ -9,17 +9,17 @@ use runtime::{AnyBuf, AnyMut, AnyQueue, AnyRef};
 use crate::{
     counters::Counts,
     handle::Operand,
-    saved::{Kept, Pass, Saved},
+    saved::{Saved, SavedBuf, SavedPass},
     tag::Tag,
 };
 
 /// An opened device.
-pub(crate) struct Target {
+pub(crate) struct OpenDevice {
     pub(crate) queue: AnyQueue,
     pub(crate) tag: Tag,
 }
 
-impl Target {
+impl OpenDevice {
     /// An operand where ops read it: in place on the CPU, copied to any other device.
     pub(crate) fn stage<'a>(&self, operand: Operand<'a>, counts: &Counts) -> Result<Staged<'a>, BackendError> {
         if let Some(view) = self.queue.host_view(operand.values()) {
@@ -36,7 +36,7 @@ impl Target {
     /// A copy counts only if the forward pass ran here (`is_own`).
     pub(crate) fn recall<'a>(
         &self,
-        kept: &Kept,
+        kept: &SavedBuf,
         is_own: bool,
         operand: Operand<'a>,
         counts: &Counts,
@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// The saved result of a forward pass on this device.
-    pub(crate) fn saved(&self, pass: Pass) -> Saved {
+    pub(crate) fn saved(&self, pass: SavedPass) -> Saved {
         Saved { tag: self.tag, queue: self.queue.clone(), pass }
     }
 
@@ -103,7 +103,7 @@ impl Staged<'_> {
     }
 
     /// The copy on the device, for the backward pass.
-    pub(crate) fn kept(&self) -> Kept {
+    pub(crate) fn kept(&self) -> SavedBuf {
         match self {
             Self::InPlace(_) => None,
             Self::Copied(buffer) => Some(buffer.clone()),
@@ -132,7 +132,7 @@ impl Room<'_> {
     }
 
     /// Waits for the result and copies it to the host; returns the copy that stays on the device.
-    pub(crate) fn deliver(self, target: &Target) -> Result<Kept, BackendError> {
+    pub(crate) fn deliver(self, target: &OpenDevice) -> Result<SavedBuf, BackendError> {
         match self {
             Self::InPlace(_) => Ok(None),
             Self::Copied { buffer, host } => {

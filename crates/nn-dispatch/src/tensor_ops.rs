@@ -29,8 +29,8 @@ use crate::{
     },
     plans::ProductPlan,
     product::Product,
-    saved::{Pass, Saved},
-    target::{Staged, Target},
+    saved::{Saved, SavedPass},
+    target::{OpenDevice, Staged},
 };
 
 impl TensorOpsAPI for BackendDispatcher {
@@ -41,7 +41,7 @@ impl TensorOpsAPI for BackendDispatcher {
         self.run(|target| {
             let (a, b) = (target.stage(a, &self.counts)?, target.stage(b, &self.counts)?);
             multiply(target, &plan, [&a, &b], c)?;
-            Ok(target.saved(Pass::Matmul { product, a: a.kept(), b: b.kept() }))
+            Ok(target.saved(SavedPass::Matmul { product, a: a.kept(), b: b.kept() }))
         })
     }
 
@@ -54,7 +54,7 @@ impl TensorOpsAPI for BackendDispatcher {
         gradients: MatmulGradients<'_>,
     ) -> Result<()> {
         const OP: &str = "matmul_backward";
-        let Pass::Matmul { product, a: kept_a, b: kept_b } = &saved.pass else {
+        let SavedPass::Matmul { product, a: kept_a, b: kept_b } = &saved.pass else {
             return Err(saved.refused(OP, "matmul"));
         };
         // Lengths.
@@ -99,7 +99,7 @@ impl TensorOpsAPI for BackendDispatcher {
             let operands = LinearOperands { x: x.at(plan.x)?, w: w.at(plan.w)?, bias };
             plan.forward.run(&target.queue, operands, room.at(plan.y)?)?;
             room.deliver(target)?;
-            Ok(target.saved(Pass::Linear { shape, x: x.kept(), w: w.kept() }))
+            Ok(target.saved(SavedPass::Linear { shape, x: x.kept(), w: w.kept() }))
         })
     }
 
@@ -112,7 +112,9 @@ impl TensorOpsAPI for BackendDispatcher {
         gradients: LinearGradients<'_>,
     ) -> Result<()> {
         const OP: &str = "linear_backward";
-        let Pass::Linear { shape, x: kept_x, w: kept_w } = &saved.pass else { return Err(saved.refused(OP, "linear")) };
+        let SavedPass::Linear { shape, x: kept_x, w: kept_w } = &saved.pass else {
+            return Err(saved.refused(OP, "linear"));
+        };
         // Lengths.
         let plan = self.plans.layer(*shape)?;
         let LinearGradients { x: mut dx, w: dw, bias: mut dbias } = gradients;
@@ -206,7 +208,7 @@ impl TensorOpsAPI for BackendDispatcher {
             // The operands of the backward pass.
             let (has_gamma, kept) = (gamma.is_some(), gamma.and_then(|gamma| gamma.kept()));
             let stats = Arc::new(stats);
-            Ok(target.saved(Pass::LayerNorm { shape, eps, x: x.kept(), has_gamma, gamma: kept, stats }))
+            Ok(target.saved(SavedPass::LayerNorm { shape, eps, x: x.kept(), has_gamma, gamma: kept, stats }))
         })
     }
 
@@ -219,7 +221,7 @@ impl TensorOpsAPI for BackendDispatcher {
         gradients: LayerNormGradients<'_>,
     ) -> Result<()> {
         const OP: &str = "layer_norm_backward";
-        let Pass::LayerNorm { shape, eps, x: kept_x, has_gamma, gamma: kept_gamma, stats } = &saved.pass else {
+        let SavedPass::LayerNorm { shape, eps, x: kept_x, has_gamma, gamma: kept_gamma, stats } = &saved.pass else {
             return Err(saved.refused(OP, "layer_norm"));
         };
         let [rows, columns] = *shape;
@@ -286,13 +288,13 @@ impl TensorOpsAPI for BackendDispatcher {
             let mut room = target.room(y)?;
             placed.gather(&target.queue, table.at(of_table)?, room.at(of_rows)?)?;
             room.deliver(target)?;
-            Ok(target.saved(Pass::Embedding { shape, indices: indices.to_vec(), placed }))
+            Ok(target.saved(SavedPass::Embedding { shape, indices: indices.to_vec(), placed }))
         })
     }
 
     fn embedding_backward(&self, saved: &Saved, g: Operand<'_>, dtable: &mut [f32]) -> Result<()> {
         const OP: &str = "embedding_backward";
-        let Pass::Embedding { shape, indices, placed } = &saved.pass else {
+        let SavedPass::Embedding { shape, indices, placed } = &saved.pass else {
             return Err(saved.refused(OP, "embedding"));
         };
         let [rows, width] = *shape;
@@ -329,14 +331,16 @@ impl TensorOpsAPI for BackendDispatcher {
             plan.cross_entropy_probs(q, 1.0 / rows as f32, x.at(layout)?, t.at(layout)?, results)?;
             // The mean, in f64.
             let sum: f64 = q.download(&losses)?.into_iter().map(f64::from).sum();
-            let pass = Pass::CrossEntropy { len: layout.numel(), gradient: Arc::new(gradient) };
+            let pass = SavedPass::CrossEntropy { len: layout.numel(), gradient: Arc::new(gradient) };
             Ok(((sum / rows as f64) as f32, target.saved(pass)))
         })
     }
 
     fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<()> {
         const OP: &str = "cross_entropy_backward";
-        let Pass::CrossEntropy { len, gradient } = &saved.pass else { return Err(saved.refused(OP, "cross_entropy")) };
+        let SavedPass::CrossEntropy { len, gradient } = &saved.pass else {
+            return Err(saved.refused(OP, "cross_entropy"));
+        };
         exact(OP, &[("dlogits", *len, dlogits.len())])?;
         let plan = ElementwisePlan::new(&[*len])?;
         self.run_backward(OP, saved, |target, is_own| {
@@ -398,7 +402,7 @@ impl TensorOpsAPI for BackendDispatcher {
 }
 
 /// `c = x y` on a device.
-fn multiply(target: &Target, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &mut [f32]) -> Result<()> {
+fn multiply(target: &OpenDevice, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &mut [f32]) -> Result<()> {
     let mut room = target.room(c)?;
     plan.plan.run(&target.queue, x.at(plan.a)?, y.at(plan.b)?, room.at(plan.c)?)?;
     room.deliver(target)?;
@@ -409,7 +413,7 @@ fn multiply(target: &Target, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &m
 fn moments_on<'s>(
     d: &BackendDispatcher,
     op: &'static str,
-    target: &Target,
+    target: &OpenDevice,
     len: usize,
     moments: &'s mut Option<Moments>,
 ) -> Result<&'s mut Moments> {

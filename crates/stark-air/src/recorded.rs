@@ -9,7 +9,7 @@ use crate::{
     Program, RecordError,
     arena::{ExpressionArena, NodeOp},
     compile::compile,
-    recorder::{Constraints, Fractions},
+    recorder::{ConstraintRow, Fractions},
 };
 
 /// What an AIR reads and states, counted and recorded once.
@@ -48,19 +48,19 @@ impl Recorded {
         let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
         check_sizes(log_rows, log_degree_bound)?;
         let arena = ExpressionArena::default();
-        let mut row = Constraints::new(&arena);
+        let mut row = ConstraintRow::new(&arena);
         air.eval(&mut row);
         Self::of_row(row, &arena, log_rows, log_degree_bound)
     }
 
     /// Compiles recorded constraints to a program. Not generic: one instance for all AIRs.
     fn of_row(
-        row: Constraints<'_>,
+        row: ConstraintRow<'_>,
         arena: &ExpressionArena,
         log_rows: u32,
         log_degree_bound: u32,
     ) -> Result<Self, RecordError> {
-        let Constraints { reads, values } = row;
+        let ConstraintRow { reads, values } = row;
         arena.check()?;
         if let Some(error) = reads.error {
             return Err(error);

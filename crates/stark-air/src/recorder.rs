@@ -98,18 +98,18 @@ impl<'a> Reads<'a> {
 
 /// A row that takes constraints.
 #[derive(Debug)]
-pub(crate) struct Constraints<'a> {
+pub(crate) struct ConstraintRow<'a> {
     pub(crate) reads: Reads<'a>,
     pub(crate) values: Vec<ExpressionValue<'a>>,
 }
 
-impl<'a> Constraints<'a> {
+impl<'a> ConstraintRow<'a> {
     pub(crate) fn new(arena: &'a ExpressionArena) -> Self {
         Self { reads: Reads::new(arena), values: Vec::new() }
     }
 }
 
-impl<'a> Row for Constraints<'a> {
+impl<'a> Row for ConstraintRow<'a> {
     type F = ExpressionValue<'a>;
     type E = ExpressionValue<'a>;
 

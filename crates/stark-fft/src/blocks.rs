@@ -11,7 +11,7 @@ use core_types::{field::M31, params::circle::CircleRestrictParams};
 use crate::{
     CanonicDomain, Coefficients, ColumnsRef, FftError, Group, TwiddleTree,
     domain::column_count,
-    shape::{Sizes, check_sizes},
+    shape::{ColumnSizes, check_sizes},
 };
 
 /// A checked batch shape for low-degree extension to one block of a domain at a time.
@@ -113,7 +113,7 @@ impl LdeBlockPlan {
         if block >= self.blocks() {
             return Err(FftError::NoSuchBlock { got: block, blocks: self.blocks() });
         }
-        check_sizes(Sizes::One(Group::alone(self.coefficients, self.columns)).groups(), coefficients.sizes())?;
+        check_sizes(ColumnSizes::One(Group::alone(self.coefficients, self.columns)).groups(), coefficients.sizes())?;
         if values.len() != self.values_len() {
             return Err(FftError::BlockLength { expected: self.values_len(), got: values.len() });
         }

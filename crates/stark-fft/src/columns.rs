@@ -14,7 +14,7 @@ use core_types::{
 
 use crate::{
     CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, HostColumns, Representation, SetShape,
-    shape::{Sizes, check_len},
+    shape::{ColumnSizes, check_len},
     view::whole_columns,
 };
 
@@ -63,7 +63,7 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
     /// 2^32 - 1.
     pub fn from_buf(domain: CanonicDomain, buf: Q::Buf<M31>) -> Result<Self, FftError> {
-        let sizes = Sizes::One(whole_columns(domain, buf.len())?);
+        let sizes = ColumnSizes::One(whole_columns(domain, buf.len())?);
         Ok(Self::labelled(SetShape::of(sizes.groups()), buf))
     }
 
@@ -115,13 +115,13 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// A view of all columns.
     #[must_use]
     pub fn view(&self) -> ColumnsRef<'_, Q, R> {
-        ColumnsRef { view: self.buf.view(), sizes: Sizes::All(self.shape.groups()), representation: PhantomData }
+        ColumnsRef { view: self.buf.view(), sizes: ColumnSizes::All(self.shape.groups()), representation: PhantomData }
     }
 
     /// A view of all columns, to write.
     #[must_use]
     pub fn view_mut(&mut self) -> ColumnsMut<'_, Q, R> {
-        let (view, sizes) = (self.buf.view_mut(), Sizes::All(self.shape.groups()));
+        let (view, sizes) = (self.buf.view_mut(), ColumnSizes::All(self.shape.groups()));
         ColumnsMut { view, sizes, representation: PhantomData }
     }
 

@@ -58,14 +58,14 @@ impl Group {
 
 /// The sizes of the columns in a view.
 #[derive(Clone, Copy)]
-pub(crate) enum Sizes<'a> {
+pub(crate) enum ColumnSizes<'a> {
     /// One size, of any number of columns.
     One(Group),
     /// All sizes of a shape.
     All(&'a [Group]),
 }
 
-impl Sizes<'_> {
+impl ColumnSizes<'_> {
     /// The columns of each size, the biggest size first.
     pub(crate) fn groups(&self) -> &[Group] {
         match self {

@@ -8,13 +8,13 @@ use core_types::field::M31;
 use crate::{
     CanonicDomain, FftError, Group, HostColumns, Representation, SetShape,
     domain::column_count,
-    shape::{Sizes, check_len, cut},
+    shape::{ColumnSizes, check_len, cut},
 };
 
 /// A view of columns of one size or of several on a device, the biggest first.
 pub struct ColumnsRef<'a, Q: Queue + 'a, R> {
     pub(crate) view: Ref<'a, Q, M31>,
-    pub(crate) sizes: Sizes<'a>,
+    pub(crate) sizes: ColumnSizes<'a>,
     pub(crate) representation: PhantomData<R>,
 }
 
@@ -25,7 +25,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
     /// 2^32 - 1.
     pub fn new(domain: CanonicDomain, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
-        let sizes = Sizes::One(whole_columns(domain, view.len())?);
+        let sizes = ColumnSizes::One(whole_columns(domain, view.len())?);
         Ok(Self { view, sizes, representation: PhantomData })
     }
 
@@ -35,7 +35,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     /// [`FftError::SetLength`] unless the length of the view matches the shape.
     pub fn with_shape(shape: &'a SetShape, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
         check_len(shape, view.len())?;
-        Ok(Self { view, sizes: Sizes::All(shape.groups()), representation: PhantomData })
+        Ok(Self { view, sizes: ColumnSizes::All(shape.groups()), representation: PhantomData })
     }
 
     /// The columns of each size, the biggest size first.
@@ -61,7 +61,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     pub fn group(&self, i: usize) -> Option<Self> {
         let group = self.sizes().get(i)?;
         let view = self.view.slice(group.elements()).ok()?;
-        let sizes = Sizes::One(Group::alone(group.domain(), group.columns_in_record()));
+        let sizes = ColumnSizes::One(Group::alone(group.domain(), group.columns_in_record()));
         Some(Self { view, sizes, representation: PhantomData })
     }
 
@@ -79,7 +79,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     pub fn slice(&self, range: Range<usize>) -> Result<Vec<Self>, FftError> {
         let part = |(elements, group): (Range<usize>, Group)| {
             let view = self.view.slice(elements)?;
-            Ok::<_, FftError>(Self { view, sizes: Sizes::One(group), representation: PhantomData })
+            Ok::<_, FftError>(Self { view, sizes: ColumnSizes::One(group), representation: PhantomData })
         };
         cut(self.sizes(), range)?.into_iter().map(part).collect()
     }
@@ -113,7 +113,7 @@ impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsRef<'a, Q, R> {
 /// then: a batch that the view was of keeps the type that it had.
 pub struct ColumnsMut<'a, Q: Queue + 'a, R> {
     pub(crate) view: Mut<'a, Q, M31>,
-    pub(crate) sizes: Sizes<'a>,
+    pub(crate) sizes: ColumnSizes<'a>,
     pub(crate) representation: PhantomData<R>,
 }
 
@@ -123,7 +123,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
     /// # Errors
     /// As [`ColumnsRef::new`].
     pub fn new(domain: CanonicDomain, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
-        let sizes = Sizes::One(whole_columns(domain, view.len())?);
+        let sizes = ColumnSizes::One(whole_columns(domain, view.len())?);
         Ok(Self { view, sizes, representation: PhantomData })
     }
 
@@ -133,7 +133,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
     /// As [`ColumnsRef::with_shape`].
     pub fn with_shape(shape: &'a SetShape, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
         check_len(shape, view.len())?;
-        Ok(Self { view, sizes: Sizes::All(shape.groups()), representation: PhantomData })
+        Ok(Self { view, sizes: ColumnSizes::All(shape.groups()), representation: PhantomData })
     }
 
     /// The columns of each size, the biggest size first.
@@ -171,7 +171,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
         for (elements, group) in cut(self.sizes.groups(), range)? {
             let (_, later) = rest.split_at(elements.start - end)?;
             let (view, later) = later.split_at(elements.len())?;
-            parts.push(Self { view, sizes: Sizes::One(group), representation: PhantomData });
+            parts.push(Self { view, sizes: ColumnSizes::One(group), representation: PhantomData });
             (end, rest) = (elements.end, later);
         }
         Ok(parts)

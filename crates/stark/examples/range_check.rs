@@ -40,9 +40,9 @@ impl Air for Values {
 }
 
 /// The component with the table.
-struct Table;
+struct ByteTable;
 
-impl Air for Table {
+impl Air for ByteTable {
     fn log_rows(&self) -> u32 {
         LOG_TABLE
     }
@@ -61,7 +61,7 @@ impl Air for Table {
 /// The statement: the prover has `2^log_rows` values below 256.
 struct AllAreBytes {
     values: Values,
-    table: Table,
+    table: ByteTable,
 }
 
 impl Statement for AllAreBytes {
@@ -97,7 +97,7 @@ fn stored(log_rows: u32, value: impl Fn(u32) -> M31) -> Vec<M31> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let q = runtime::cpu()?;
-    let statement = AllAreBytes { values: Values { log_rows: 10 }, table: Table };
+    let statement = AllAreBytes { values: Values { log_rows: 10 }, table: ByteTable };
     // The trees have columns of 2^10 and 2^8 rows; all are lifted to the height of the larger ones with their
     // blowup.
     let config = PcsConfig { lifting_log_size: Some(11), ..PcsConfig::default() };

@@ -14,12 +14,12 @@ use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relatio
 relation!(States, 3);
 
 /// Steps from `(k, a, b)` to `(k + 1, b, a + b)`, each used by one row and yielded by another.
-struct Fibonacci {
+struct FibonacciSteps {
     log_rows: u32,
     states: States,
 }
 
-impl FrameworkEval for Fibonacci {
+impl FrameworkEval for FibonacciSteps {
     fn log_size(&self) -> u32 {
         self.log_rows
     }
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // In stwo the elements are drawn from the channel of a proof; here they become slots, and the AIR is recorded once.
-    let build = |channel: &mut _| Fibonacci { log_rows, states: States::draw(channel) };
+    let build = |channel: &mut _| FibonacciSteps { log_rows, states: States::draw(channel) };
     let air = FrameworkAir::with_relations(&[Relation::new(0, 3)], build)?;
     let (claim, config) = (Claim { air, last: state }, PcsConfig::default());
     let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &claim)?;

@@ -12,7 +12,7 @@ use crate::{
     Challenges, FrameworkError,
     recorder::{MOST_OFFSETS, Recorder},
     step::{BinaryOperation, TapeStep},
-    tape::{AirRecording, MOST_SLOTS, Tape},
+    tape::{AirRecording, AirTape, MOST_SLOTS},
     value::secure,
 };
 
@@ -35,7 +35,7 @@ impl FrameworkAir {
     /// [`FrameworkError`], if the AIR does what no recording can hold;
     /// [`FrameworkError::NoChallenge`] for look-ups of columns.
     pub fn new<E: FrameworkEval>(eval: &E) -> Result<Self, FrameworkError> {
-        Ok(Self::record(eval, Tape::default())?.0)
+        Ok(Self::record(eval, AirTape::default())?.0)
     }
 
     /// Records the AIR that `build` makes of look-up elements drawn from the channel.
@@ -98,7 +98,7 @@ impl FrameworkAir {
             if drawn.len() != expected {
                 return Err(FrameworkError::Draws { expected, got: drawn.len() });
             }
-            let tape = Tape::default();
+            let tape = AirTape::default();
             for (&relation, pair) in relations.iter().zip(drawn.as_chunks().0) {
                 let [z, alpha] = pair.map(secure);
                 tape.add_relation(relation, z, alpha);
@@ -151,11 +151,11 @@ impl FrameworkAir {
     /// # Errors
     /// [`FrameworkError`], if the AIR does what no recording can hold.
     pub fn with_elements<E: FrameworkEval>(eval: &E) -> Result<(Self, Vec<QM31>), FrameworkError> {
-        Self::record(eval, Tape::with_elements())
+        Self::record(eval, AirTape::with_elements())
     }
 
     /// The recording, and the values of slots that it found.
-    fn record<E: FrameworkEval>(eval: &E, tape: Tape) -> Result<(Self, Vec<QM31>), FrameworkError> {
+    fn record<E: FrameworkEval>(eval: &E, tape: AirTape) -> Result<(Self, Vec<QM31>), FrameworkError> {
         eval.evaluate(Recorder::new(&tape)).finish();
         let (recording, elements) = tape.finish()?;
         let air =

@@ -8,7 +8,7 @@ use num_traits::One;
 use stwo::core::Fraction as StwoFraction;
 use stwo_constraint_framework::{EvalAtRow, PREPROCESSED_TRACE_IDX, preprocessed_columns::PreProcessedColumnId};
 
-use crate::{FrameworkError, step::TapeStep, tape::Tape, value::TapeValue};
+use crate::{FrameworkError, step::TapeStep, tape::AirTape, value::TapeValue};
 
 /// The most rows that one mask may read.
 pub(crate) const MOST_OFFSETS: usize = 16;
@@ -16,13 +16,13 @@ pub(crate) const MOST_OFFSETS: usize = 16;
 /// A row whose values are steps of a tape.
 #[derive(Debug)]
 pub(crate) struct Recorder<'t> {
-    tape: &'t Tape,
+    tape: &'t AirTape,
     fractions: Vec<StwoFraction<TapeValue<'t>, TapeValue<'t>>>,
     finalized: bool,
 }
 
 impl<'t> Recorder<'t> {
-    pub(crate) const fn new(tape: &'t Tape) -> Self {
+    pub(crate) const fn new(tape: &'t AirTape) -> Self {
         Self { tape, fractions: Vec::new(), finalized: false }
     }
 

@@ -22,12 +22,12 @@ const MOST_STEPS: usize = 1 << 22;
 
 /// Steps so far. Values refer to it, so that it can be added to by whoever computes with one.
 #[derive(Debug, Default)]
-pub(crate) struct Tape(RefCell<TapeContents>);
+pub(crate) struct AirTape(RefCell<TapeContents>);
 
 #[derive(Debug, Default)]
 struct TapeContents {
     steps: Vec<TapeStep>,
-    values: Vec<Reads>,
+    values: Vec<ValueReads>,
     preprocessed: Vec<String>,
     /// Slots by the words of the challenges that are in them.
     slots: BTreeMap<[u32; 4], u32>,
@@ -39,7 +39,7 @@ struct TapeContents {
 
 /// The dependencies of a value.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reads {
+struct ValueReads {
     column: bool,
     challenge: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) struct AirRecording {
     pub(crate) preprocessed: Vec<String>,
 }
 
-impl Tape {
+impl AirTape {
     /// A tape that puts every constant of the secure field in a slot.
     ///
     /// The first constant that occurs gets the first slot.
@@ -155,7 +155,7 @@ impl Tape {
 
     /// Whether a value depends on columns and on no challenge.
     pub(crate) fn is_without_challenge(&self, value: u32) -> bool {
-        let Reads { column, challenge } = self.0.borrow().reads(value);
+        let ValueReads { column, challenge } = self.0.borrow().reads(value);
         column && !challenge
     }
 
@@ -178,18 +178,18 @@ impl TapeContents {
         }
         let any = |values: &[u32]| {
             let reads = values.iter().map(|&value| self.reads(value));
-            reads.fold(Reads::default(), |all, one| Reads {
+            reads.fold(ValueReads::default(), |all, one| ValueReads {
                 column: all.column || one.column,
                 challenge: all.challenge || one.challenge,
             })
         };
         let reads = match &step {
             TapeStep::Word(_) | TapeStep::Constant(_) | TapeStep::Constraint(_) | TapeStep::RunningSum(..) => {
-                Reads::default()
+                ValueReads::default()
             }
-            TapeStep::Challenge(_) => Reads { column: false, challenge: true },
+            TapeStep::Challenge(_) => ValueReads { column: false, challenge: true },
             TapeStep::Preprocessed(_) | TapeStep::Column(..) | TapeStep::PartialSum(..) => {
-                Reads { column: true, challenge: false }
+                ValueReads { column: true, challenge: false }
             }
             TapeStep::Neg(value) => self.reads(*value),
             TapeStep::Binary(_, pair) => any(pair),
@@ -202,7 +202,7 @@ impl TapeContents {
     }
 
     /// Returns the dependencies of a value.
-    fn reads(&self, value: u32) -> Reads {
+    fn reads(&self, value: u32) -> ValueReads {
         self.values.get(value as usize).copied().unwrap_or_default()
     }
 }

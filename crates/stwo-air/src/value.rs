@@ -13,7 +13,7 @@ use crate::{
     FrameworkError,
     free::Free,
     step::{BinaryOperation, TapeStep},
-    tape::Tape,
+    tape::AirTape,
 };
 
 /// A value of an AIR that is recorded.
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) enum TapeValue<'t> {
     Word(M31),
     Free(Rc<Free>),
-    Node(&'t Tape, u32),
+    Node(&'t AirTape, u32),
 }
 
 /// A word of stwo's here.
@@ -43,7 +43,7 @@ impl<'t> TapeValue<'t> {
     }
 
     /// Its number on `tape`.
-    pub(crate) fn id(&self, tape: &Tape) -> u32 {
+    pub(crate) fn id(&self, tape: &AirTape) -> u32 {
         match self {
             Self::Word(value) => tape.value(TapeStep::Word(*value)),
             Self::Free(free) => tape.free(free),
@@ -52,7 +52,7 @@ impl<'t> TapeValue<'t> {
     }
 
     /// The tape it is on.
-    const fn tape(&self) -> Option<&'t Tape> {
+    const fn tape(&self) -> Option<&'t AirTape> {
         match self {
             Self::Node(tape, _) => Some(tape),
             Self::Word(_) | Self::Free(_) => None,
@@ -71,7 +71,7 @@ impl<'t> TapeValue<'t> {
     }
 
     fn binary(self, op: BinaryOperation, rhs: Self) -> Self {
-        let on = |tape: &'t Tape, operands| Self::Node(tape, tape.value(TapeStep::Binary(op, operands)));
+        let on = |tape: &'t AirTape, operands| Self::Node(tape, tape.value(TapeStep::Binary(op, operands)));
         let free = |operands| Self::Free(Free::binary(op, operands));
         match (self, rhs) {
             (Self::Word(left), Self::Word(right)) => Self::Word(op.apply(left, right)),

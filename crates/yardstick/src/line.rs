@@ -19,10 +19,10 @@ use crate::{
 pub type LineError = Box<dyn Error + Send + Sync>;
 
 /// Does a line's work once, or enqueues it.
-pub(crate) type Run = Box<dyn FnMut(&AnyQueue) -> Result<(), LineError>>;
+pub(crate) type LineRun = Box<dyn FnMut(&AnyQueue) -> Result<(), LineError>>;
 
 /// Puts a line's inputs in the memory of a queue.
-type Prepare = dyn Fn(&AnyQueue) -> Result<Run, LineError>;
+type Prepare = dyn Fn(&AnyQueue) -> Result<LineRun, LineError>;
 
 /// The limit of repeats: enough to make one wait negligible next to microsecond launches.
 const MAX_REPEATS: u32 = 1 << 12;
@@ -91,7 +91,7 @@ impl Line {
     pub(crate) fn new(
         id: &str,
         size: RunSize,
-        prepare: impl Fn(&AnyQueue) -> Result<Run, LineError> + 'static,
+        prepare: impl Fn(&AnyQueue) -> Result<LineRun, LineError> + 'static,
     ) -> Self {
         Self::of_op(id, size, Box::new(prepare))
     }

@@ -22,7 +22,7 @@ const STOCHASTIC: usize = 32;
 
 /// The sizes of a pass of all members.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct RecurrentSizes {
     batch: usize,
     steps: usize,
     input: usize,
@@ -31,7 +31,7 @@ struct Sizes {
 
 /// Every line of the op set on the processor: 32 rows, ten steps and 256 states.
 pub(crate) fn contests() -> Vec<Line> {
-    let of = |input| Sizes { batch: 32, steps: 10, input, hidden: 256 };
+    let of = |input| RecurrentSizes { batch: 32, steps: 10, input, hidden: 256 };
     let train = train(of(128), OptimizerConfig::sgd(1e-3, 0.0)).called("nn.bptt_step");
     let time = Goal::Rate(train.size.work / 25e-3);
     let pass = |line: Line| against_peak(line).goal(Goal::Ratio { peer: 1, ratio: 0.88 }, "");
@@ -46,8 +46,8 @@ pub(crate) fn contests() -> Vec<Line> {
 /// Every line of the op set on a device.
 pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let of = |batch, input| match extent {
-        Extent::Full => Sizes { batch, steps: 10, input, hidden: 256 },
-        Extent::Small => Sizes { batch: 5, steps: 2, input: 8, hidden: 16 },
+        Extent::Full => RecurrentSizes { batch, steps: 10, input, hidden: 256 },
+        Extent::Small => RecurrentSizes { batch: 5, steps: 2, input: 8, hidden: 16 },
     };
     let batches: &[usize] = match extent {
         Extent::Full => &[1, 32, 256, 4096],
@@ -65,7 +65,10 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line> {
 }
 
 /// Random weights of all members.
-fn ensemble(q: &AnyQueue, Sizes { input, hidden, .. }: Sizes) -> Result<GruWeights<AnyQueue>, NnError> {
+fn ensemble(
+    q: &AnyQueue,
+    RecurrentSizes { input, hidden, .. }: RecurrentSizes,
+) -> Result<GruWeights<AnyQueue>, NnError> {
     let limit = (2.0 / (input + hidden) as f32).sqrt();
     let of = |rows: usize| values(rows * 3 * hidden, limit);
     let columns = GruColumns { w: of(input), u: of(hidden), b: vec![0.0; 3 * hidden], bu: None };
@@ -73,17 +76,17 @@ fn ensemble(q: &AnyQueue, Sizes { input, hidden, .. }: Sizes) -> Result<GruWeigh
 }
 
 /// The same weights in 16 bits.
-fn narrowed(q: &AnyQueue, sizes: Sizes) -> Result<GruWeights<AnyQueue, f16>, NnError> {
+fn narrowed(q: &AnyQueue, sizes: RecurrentSizes) -> Result<GruWeights<AnyQueue, f16>, NnError> {
     ensemble(q, sizes)?.narrowed(q, Overflow::Refuse)
 }
 
 /// The size of a line whose weights have rows in `products` products for each row of a batch.
-fn size(products: usize, sizes: Sizes, floats: usize) -> RunSize {
+fn size(products: usize, sizes: RecurrentSizes, floats: usize) -> RunSize {
     let flops = 2.0 * (MEMBERS * sizes.batch) as f64 * (products * 3 * sizes.hidden) as f64;
     RunSize::computing("flop", flops, 4.0 * floats as f64)
 }
 
-impl Sizes {
+impl RecurrentSizes {
     /// Weights of all members.
     fn weights(self) -> usize {
         MEMBERS * (self.input + self.hidden + 1) * 3 * self.hidden
@@ -96,11 +99,11 @@ impl Sizes {
 }
 
 /// Makes the weights of an ensemble.
-type MakeWeights<T> = fn(&AnyQueue, Sizes) -> Result<GruWeights<AnyQueue, T>, NnError>;
+type MakeWeights<T> = fn(&AnyQueue, RecurrentSizes) -> Result<GruWeights<AnyQueue, T>, NnError>;
 
 /// Passes over a sequence, from states of zero.
-fn forward<T: Real>(sizes: Sizes, weights: MakeWeights<T>) -> Line {
-    let Sizes { batch, steps, input, hidden } = sizes;
+fn forward<T: Real>(sizes: RecurrentSizes, weights: MakeWeights<T>) -> Line {
+    let RecurrentSizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + steps * batch * input + MEMBERS * batch * hidden;
     Line::new(&sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q| {
         let weights = weights(q, sizes)?;
@@ -114,8 +117,8 @@ fn forward<T: Real>(sizes: Sizes, weights: MakeWeights<T>) -> Line {
 }
 
 /// Roll-outs whose losses are fed back to each member.
-fn rollout(sizes: Sizes) -> Line {
-    let Sizes { batch, steps, input, hidden } = sizes;
+fn rollout(sizes: RecurrentSizes) -> Line {
+    let RecurrentSizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + batch * input + 2 * MEMBERS * batch * hidden;
     Line::new(&sizes.id("rssm_rollout"), size(input + steps * hidden, sizes, floats), move |q| {
         let weights = ensemble(q, sizes)?;
@@ -136,8 +139,8 @@ fn rollout(sizes: Sizes) -> Line {
 /// A step consists of forward, the head and its errors, backward through time, the gradients of all
 /// weights, one norm, and a step of the optimizer. Each weight has three products: forward and for
 /// both gradients.
-fn train(sizes: Sizes, optimizer: OptimizerConfig) -> Line {
-    let Sizes { batch, steps, input, hidden } = sizes;
+fn train(sizes: RecurrentSizes, optimizer: OptimizerConfig) -> Line {
+    let RecurrentSizes { batch, steps, input, hidden } = sizes;
     let floats = 4 * sizes.weights() + 10 * MEMBERS * steps * batch * hidden;
     Line::new(&sizes.id("bptt_step"), size(steps * (2 * input + 3 * hidden), sizes, floats), move |q| {
         let members = ensemble(q, sizes)?.members(q)?;

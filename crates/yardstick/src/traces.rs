@@ -15,7 +15,7 @@ use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, Statement as _, WideFi
 
 use crate::{
     Contender, Line, LineError,
-    line::{Run, RunSize},
+    line::{LineRun, RunSize},
 };
 
 /// The circuit of the line of Plonk, which its contenders share.
@@ -119,7 +119,7 @@ fn line<W: Witness>(
     witness: impl Fn() -> W + Copy + 'static,
     host: impl FnMut() + 'static,
 ) -> Line {
-    let ours = move |_: &AnyQueue| -> Result<Run, LineError> {
+    let ours = move |_: &AnyQueue| -> Result<LineRun, LineError> {
         let mut making = WitnessTraces { preprocessed: preprocessed(), ..WitnessTraces::default() };
         witness().generators(&mut making);
         Ok(Box::new(move |q| making.run(q)))

@@ -7,7 +7,7 @@
 #[allow(dead_code, reason = "launches use the rest")]
 mod reader;
 
-use self::reader::Manifest;
+use self::reader::ModuleManifest;
 
 /// The SHA-256 of the empty text, which is the PTX of every seed.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -15,7 +15,7 @@ const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 /// Checks one input.
 pub fn check_input(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(manifest) = Manifest::read("m", text, "") else { return };
+    let Ok(manifest) = ModuleManifest::read("m", text, "") else { return };
     assert!(text.contains(EMPTY), "a manifest of another PTX");
     assert!(manifest.capability().is_ok() && manifest.target.starts_with("sm_"), "{}", manifest.target);
     assert!(manifest.kernels.len() <= text.matches("params").count(), "kernels without parameters");

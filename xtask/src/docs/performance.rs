@@ -129,10 +129,10 @@ fn measured(line: &Rate, peer: Option<&Peer>) -> String {
 }
 
 /// Names of lines with the cells of one machine.
-type Column = Vec<(String, String)>;
+type MachineColumn = Vec<(String, String)>;
 
 /// A table with a column for each machine, and a row for each line that one of them has.
-fn table(names: &[&str], columns: &[Column]) -> String {
+fn table(names: &[&str], columns: &[MachineColumn]) -> String {
     let mut ids: Vec<&str> = Vec::new();
     for (id, _) in columns.iter().flatten() {
         if !ids.contains(&id.as_str()) {
@@ -144,8 +144,9 @@ fn table(names: &[&str], columns: &[Column]) -> String {
     }
     let mut text = format!("\n| line | {} |\n| --- |{}\n", names.join(" | "), " --- |".repeat(names.len()));
     for id in ids {
-        let cell =
-            |column: &Column| column.iter().find(|(other, _)| other == id).map_or("", |(_, cell)| cell).to_owned();
+        let cell = |column: &MachineColumn| {
+            column.iter().find(|(other, _)| other == id).map_or("", |(_, cell)| cell).to_owned()
+        };
         let cells: Vec<String> = columns.iter().map(cell).collect();
         text.push_str(&format!("| `{id}` | {} |\n", cells.join(" | ")));
     }
@@ -173,12 +174,12 @@ pub(super) fn page(folder: &Path) -> Result<String> {
             let here = all.lines.iter().filter(|line| is_here(&line.id));
             here.map(|line| (line.id.clone(), contest(line))).collect()
         };
-        let on_machines: Vec<Column> = contests.iter().map(on_machine).collect();
+        let on_machines: Vec<MachineColumn> = contests.iter().map(on_machine).collect();
         let on_device = |(all, peer): &(Rates, Option<Peer>)| {
             let here = all.lines.iter().filter(|line| is_here(&line.id));
             here.map(|line| (line.id.clone(), measured(line, peer.as_ref()))).collect()
         };
-        let on_devices: Vec<Column> = rates.iter().map(on_device).collect();
+        let on_devices: Vec<MachineColumn> = rates.iter().map(on_device).collect();
         text.push_str(&format!("\n## {title}\n\n{}\n", words.trim()));
         text.push_str(&table(&machines, &on_machines));
         text.push_str(&table(&devices, &on_devices));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::sample::{BLOCK, Cooperation, Kernel, Sample};
+use super::sample::{BLOCK, Cooperation, Kernel, KernelSample};
 use crate::build_ptx::{CompiledSample, DeviceKernel, SampleCompiler};
 
 /// Where the crate for the device is written.
@@ -96,7 +96,7 @@ pub(super) fn compiler(root: &Path) -> Result<SampleCompiler> {
 }
 
 /// Compiles a sample for the device.
-pub(super) fn compile(compiler: &SampleCompiler, root: &Path, sample: &Sample) -> Result<CompiledSample> {
+pub(super) fn compile(compiler: &SampleCompiler, root: &Path, sample: &KernelSample) -> Result<CompiledSample> {
     let library = root.join("kernels-ptx/src/dev/mod.rs").display().to_string();
     let mut text = ROOT.replace("DEV", &format!("{library:?}"));
     for kernel in &sample.kernels {

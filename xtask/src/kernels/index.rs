@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::sample::{BLOCK, Expected, Kernel, Sample};
+use super::sample::{BLOCK, ExpectedResults, Kernel, KernelSample};
 
 /// The file with a line for each sample.
 const INDEX: &str = "index.jsonl";
@@ -50,19 +50,19 @@ struct ExpectedFile<'a> {
     seed: u64,
     index: usize,
     module: String,
-    launches: Vec<Launch<'a>>,
+    launches: Vec<SampleLaunch<'a>>,
 }
 
 /// A launch, in the order of the file. The words to write are zeros before.
 #[derive(Serialize)]
-struct Launch<'a> {
+struct SampleLaunch<'a> {
     kernel: String,
     threads: u32,
     block: u32,
     dynamic_shared: u32,
     from: &'a [u32],
     #[serde(flatten)]
-    expected: &'a Expected,
+    expected: &'a ExpectedResults,
 }
 
 /// A folder of samples.
@@ -87,7 +87,7 @@ impl SampleFolder {
     }
 
     /// Writes the sources and expected results of a sample.
-    pub(super) fn write(&self, sample: &Sample) -> Result<()> {
+    pub(super) fn write(&self, sample: &KernelSample) -> Result<()> {
         let folder = self.path.join(sample.folder());
         fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         self.file(sample, "kernel.rs", &sample.source())?;
@@ -95,13 +95,13 @@ impl SampleFolder {
     }
 
     /// Writes a file of a sample.
-    pub(super) fn file(&self, sample: &Sample, name: &str, text: &str) -> Result<()> {
+    pub(super) fn file(&self, sample: &KernelSample, name: &str, text: &str) -> Result<()> {
         let path = self.of(sample, name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The path of a file of a sample.
-    pub(super) fn of(&self, sample: &Sample, name: &str) -> PathBuf {
+    pub(super) fn of(&self, sample: &KernelSample, name: &str) -> PathBuf {
         self.path.join(sample.folder()).join(name)
     }
 
@@ -112,8 +112,8 @@ impl SampleFolder {
     }
 }
 
-fn launch<'a>(sample: &Sample, kernel: &'a Kernel) -> Launch<'a> {
-    Launch {
+fn launch<'a>(sample: &KernelSample, kernel: &'a Kernel) -> SampleLaunch<'a> {
+    SampleLaunch {
         kernel: sample.symbol(kernel),
         threads: kernel.threads,
         block: BLOCK,
@@ -124,9 +124,9 @@ fn launch<'a>(sample: &Sample, kernel: &'a Kernel) -> Launch<'a> {
 }
 
 /// The text of `expected.json`.
-pub(super) fn expected(sample: &Sample) -> Result<String> {
+pub(super) fn expected(sample: &KernelSample) -> Result<String> {
     let launches = sample.kernels.iter().map(|kernel| launch(sample, kernel)).collect();
-    let &Sample { family, seed, index, .. } = sample;
+    let &KernelSample { family, seed, index, .. } = sample;
     let file = ExpectedFile { family, seed, index, module: sample.module(), launches };
     Ok(serde_json::to_string(&file)? + "\n")
 }
@@ -179,7 +179,7 @@ mod tests {
             for (launch, kernel) in launches.iter().zip(&sample.kernels) {
                 let count = |name: &str| launch[name].as_array().map(Vec::len);
                 let results = kernel.expected.len();
-                let words = matches!(kernel.expected, Expected::Words { .. });
+                let words = matches!(kernel.expected, ExpectedResults::Words { .. });
                 assert_eq!(count("words"), words.then_some(results));
                 assert_eq!(count("values"), (!words).then_some(results));
                 assert_eq!(count("bounds"), count("values"));

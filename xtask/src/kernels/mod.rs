@@ -20,9 +20,9 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use self::{
-    families::{FAMILIES, Family},
+    families::{FAMILIES, KernelFamily},
     index::{IndexLine, SampleFolder},
-    sample::Sample,
+    sample::KernelSample,
 };
 use crate::{
     build_ptx::{Assembler, NO_ASSEMBLER, SampleCompiler},
@@ -75,7 +75,7 @@ impl KernelOptions {
     }
 
     /// The families that are written.
-    fn families(&self) -> impl Iterator<Item = Family> + '_ {
+    fn families(&self) -> impl Iterator<Item = KernelFamily> + '_ {
         FAMILIES.into_iter().filter(move |family| self.family == ALL || family.name == self.family)
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn run(sh: &Shell, options: &KernelOptions) -> Result<Tally> {
 
 impl Tools<'_> {
     /// Writes a sample, compiles it and runs both of its sides.
-    fn check(&self, folder: &mut SampleFolder, sample: &Sample) -> Result<IndexLine> {
+    fn check(&self, folder: &mut SampleFolder, sample: &KernelSample) -> Result<IndexLine> {
         // Sources, expected results, and the device's text.
         folder.write(sample)?;
         let compiled = device::compile(&self.compiler, self.root, sample)
@@ -159,7 +159,7 @@ impl Tools<'_> {
 }
 
 /// The verdict on the words of each launch of a sample.
-fn verdict(sample: &Sample, words: Result<Vec<Vec<u32>>>) -> String {
+fn verdict(sample: &KernelSample, words: Result<Vec<Vec<u32>>>) -> String {
     let words = match words {
         Ok(words) => words,
         Err(error) => return format!("{error:#}"),
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_verdict_names_the_kernel_and_its_first_wrong_word() {
         let sample = FAMILIES[0].sample(4, 0).unwrap();
-        let sample::Expected::Words { words } = &sample.kernels[0].expected else { panic!("words") };
+        let sample::ExpectedResults::Words { words } = &sample.kernels[0].expected else { panic!("words") };
         assert_eq!(verdict(&sample, Ok(vec![words.clone()])), PASSED);
         let mut wrong = words.clone();
         wrong[3] ^= 1;

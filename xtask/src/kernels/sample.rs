@@ -6,7 +6,7 @@ use serde::Serialize;
 pub(super) const BLOCK: u32 = 128;
 
 /// Kernels of a family, generated from a seed.
-pub(super) struct Sample {
+pub(super) struct KernelSample {
     pub(super) family: &'static str,
     pub(super) seed: u64,
     pub(super) index: usize,
@@ -27,7 +27,7 @@ pub(super) struct Kernel {
     pub(super) threads: u32,
     /// Words that the kernel reads.
     pub(super) from: Vec<u32>,
-    pub(super) expected: Expected,
+    pub(super) expected: ExpectedResults,
 }
 
 /// How threads of a kernel work together.
@@ -48,14 +48,14 @@ pub(super) enum Cooperation {
 /// The words that a kernel writes, as computed without its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Expected {
+pub(super) enum ExpectedResults {
     /// Words, to be equal.
     Words { words: Vec<u32> },
     /// Real values, with the greatest error that the operations in f32 may make.
     Floats { values: Vec<f64>, bounds: Vec<f64> },
 }
 
-impl Sample {
+impl KernelSample {
     /// The name of its folder.
     pub(super) fn folder(&self) -> String {
         format!("{}-{}-{}", self.family, self.seed, self.index)
@@ -95,7 +95,7 @@ impl Sample {
 
 impl Kernel {
     /// A kernel whose threads each run `function` on their own words.
-    pub(super) fn alone(function: &'static str, threads: u32, from: Vec<u32>, expected: Expected) -> Self {
+    pub(super) fn alone(function: &'static str, threads: u32, from: Vec<u32>, expected: ExpectedResults) -> Self {
         Self { function, cooperation: Cooperation::Alone, threads, from, expected }
     }
 
@@ -113,7 +113,7 @@ impl Kernel {
     }
 }
 
-impl Expected {
+impl ExpectedResults {
     /// Number of words that the kernel writes.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn words_are_equal_and_floats_within_their_bounds() {
-        let words = Expected::Words { words: vec![1, 2] };
+        let words = ExpectedResults::Words { words: vec![1, 2] };
         assert_eq!(words.mismatch(&[1, 2]), None);
         assert_eq!(words.mismatch(&[1, 3]).unwrap(), "word 1: expected 0x2, got 0x3");
         assert_eq!(words.mismatch(&[1]).unwrap(), "expected 2 words, got 1");
-        let floats = Expected::Floats { values: vec![1.0, -2.0], bounds: vec![0.0, 0.5] };
+        let floats = ExpectedResults::Floats { values: vec![1.0, -2.0], bounds: vec![0.0, 0.5] };
         assert_eq!(floats.mismatch(&[1f32, -2.5].map(f32::to_bits)), None);
         assert!(floats.mismatch(&[1f32, -2.6].map(f32::to_bits)).unwrap().starts_with("word 1: expected -2e0 within"));
         assert!(floats.mismatch(&[1f32, f32::NAN].map(f32::to_bits)).is_some());
@@ -176,16 +176,19 @@ mod tests {
 
     #[test]
     fn results_differ_beyond_their_bounds() {
-        assert!(Expected::Words { words: vec![5] }.differs() && Expected::Words { words: vec![5, 6] }.differs());
-        assert!(!Expected::Words { words: vec![5, 5] }.differs());
-        let floats = |bound| Expected::Floats { values: vec![1.0, 1.5], bounds: vec![bound; 2] };
+        assert!(
+            ExpectedResults::Words { words: vec![5] }.differs()
+                && ExpectedResults::Words { words: vec![5, 6] }.differs()
+        );
+        assert!(!ExpectedResults::Words { words: vec![5, 5] }.differs());
+        let floats = |bound| ExpectedResults::Floats { values: vec![1.0, 1.5], bounds: vec![bound; 2] };
         assert!(floats(0.2).differs() && !floats(0.25).differs());
     }
 
     #[test]
     fn a_source_imports_the_functions_that_it_calls() {
         let functions = "pub fn thread() { exp(1.0); fma(1.0, 2.0, sqrt(3.0)); 1_u32.abs_diff(2); }\n".to_owned();
-        let mut sample = Sample { family: "math", seed: 7, index: 1, functions, kernels: Vec::new() };
+        let mut sample = KernelSample { family: "math", seed: 7, index: 1, functions, kernels: Vec::new() };
         let head = "//! Sample 1 of the family `math`, seed 7, by `cargo xtask kernels`.\n\n";
         let imports = "use crate::functions::exp;\nuse crate::math::{fma, sqrt};\n\n";
         assert!(sample.source().starts_with(&format!("{head}{imports}pub fn")), "{}", sample.source());

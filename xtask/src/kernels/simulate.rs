@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use cuda_sim::exec::{Grid, Memory, Options, Program, Schedule, launch};
 
-use super::sample::{BLOCK, Kernel, Sample};
+use super::sample::{BLOCK, Kernel, KernelSample};
 
 /// Bytes of the device.
 const MEMORY: u64 = 16 << 20;
@@ -15,7 +15,7 @@ const SCHEDULES: [Schedule; 3] = [Schedule::Natural, Schedule::Reverse, Schedule
 ///
 /// # Errors
 /// If the text is refused, a checker reports something, or the words depend on the order of turns.
-pub(super) fn words(ptx: &str, sample: &Sample) -> Result<Vec<Vec<u32>>> {
+pub(super) fn words(ptx: &str, sample: &KernelSample) -> Result<Vec<Vec<u32>>> {
     let program = Program::load(ptx).context("the simulated device refuses the text")?;
     let run = |kernel: &Kernel| -> Result<Vec<u32>> {
         let symbol = sample.symbol(kernel);
@@ -53,13 +53,14 @@ fn run(program: &Program, symbol: &str, kernel: &Kernel, schedule: Schedule) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sample::Expected, *};
+    use super::{super::sample::ExpectedResults, *};
 
     /// A sample with a kernel that adds 1 to each word.
-    fn sample() -> (Sample, String) {
-        let expected = Expected::Words { words: (1..151).collect() };
+    fn sample() -> (KernelSample, String) {
+        let expected = ExpectedResults::Words { words: (1..151).collect() };
         let kernel = Kernel::alone("thread", 150, (0..150).collect(), expected);
-        let sample = Sample { family: "math", seed: 1, index: 2, functions: String::new(), kernels: vec![kernel] };
+        let sample =
+            KernelSample { family: "math", seed: 1, index: 2, functions: String::new(), kernels: vec![kernel] };
         let symbol = sample.symbol(&sample.kernels[0]);
         let text = format!(
             ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {symbol}(.param .u64 from, .param .u64 to,\n\

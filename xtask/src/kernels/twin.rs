@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::sample::{BLOCK, Cooperation, Kernel, Sample};
+use super::sample::{BLOCK, Cooperation, Kernel, KernelSample};
 
 /// The program of a twin, without its kernels.
 ///
@@ -91,7 +91,7 @@ fn SYMBOL(from: &[u32], len: u32, words: usize) -> Vec<u32> {
 "#;
 
 /// Compiles the twin of a sample in `folder`.
-fn compile(root: &Path, folder: &Path, sample: &Sample) -> Result<PathBuf> {
+fn compile(root: &Path, folder: &Path, sample: &KernelSample) -> Result<PathBuf> {
     let functions = root.join("kernels-ptx/src/dev/numeric/functions.rs").display().to_string();
     let mut launches = String::new();
     let mut twins = String::new();
@@ -127,7 +127,7 @@ fn twin(symbol: &str, kernel: &Kernel) -> String {
 /// Compiles the twin of a sample and runs its kernels.
 ///
 /// The result has the words of each launch.
-pub(super) fn words(root: &Path, sample: &Sample) -> Result<Vec<Vec<u32>>> {
+pub(super) fn words(root: &Path, sample: &KernelSample) -> Result<Vec<Vec<u32>>> {
     let folder = tempfile::tempdir()?;
     let executable = compile(root, folder.path(), sample)?;
     let launch = |(number, kernel): (usize, &Kernel)| -> Result<Vec<u32>> {

@@ -90,7 +90,7 @@ fn verdicts() -> BTreeMap<(String, String), Verdict> {
     let results = try_all(&mut plan, &tree, &known, false).unwrap();
     let ids = plan.ids();
     assert_eq!(results.len(), ids.len());
-    let mutant = |(id, result): (u32, super::report::Result)| {
+    let mutant = |(id, result): (u32, super::report::MutantResult)| {
         let (_, source, candidate) = plan.mutant(id);
         let [_, mutated] = candidate.site.lines(&source.text);
         ((candidate.site.function.clone(), mutated), result.verdict)

@@ -134,7 +134,7 @@ fn try_all(
     tree: &WorkingCopy,
     known: &KnownEquivalents,
     own: bool,
-) -> Result<Vec<report::Result>> {
+) -> Result<Vec<report::MutantResult>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
     let testers = baseline(programs, OWN_LIMIT)?;
@@ -220,7 +220,7 @@ fn try_one(plan: &MutantPlan, testers: &[Tester], id: u32) -> Result<Verdict> {
 }
 
 /// The end of a mutant; prints it if it survived.
-fn conclude(plan: &MutantPlan, known: &KnownEquivalents, id: u32, mut verdict: Verdict) -> report::Result {
+fn conclude(plan: &MutantPlan, known: &KnownEquivalents, id: u32, mut verdict: Verdict) -> report::MutantResult {
     let (library, source, candidate) = plan.mutant(id);
     let lines = candidate.site.lines(&source.text);
     if verdict.survived() {
@@ -232,7 +232,7 @@ fn conclude(plan: &MutantPlan, known: &KnownEquivalents, id: u32, mut verdict: V
             None => println!("survivor ({verdict:?}): {}", plan.describe(id)),
         }
     }
-    report::Result { library: library.name.clone(), verdict }
+    report::MutantResult { library: library.name.clone(), verdict }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl Verdict {
 
 /// A mutant with its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Result {
+pub(super) struct MutantResult {
     pub(super) library: String,
     pub(super) verdict: Verdict,
 }
@@ -35,7 +35,7 @@ pub(super) struct Result {
 const LEAST: usize = 90;
 
 /// A line for each library and one for all.
-pub(super) fn table(results: &[Result]) -> String {
+pub(super) fn table(results: &[MutantResult]) -> String {
     let mut rows: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
     for result in results {
         rows.entry(&result.library).or_default().push(result.verdict);
@@ -61,7 +61,7 @@ pub(super) fn table(results: &[Result]) -> String {
 }
 
 /// Killed mutants, a time-out counting as one, and those that tests could notice.
-pub(super) fn score(results: &[Result]) -> (usize, usize) {
+pub(super) fn score(results: &[MutantResult]) -> (usize, usize) {
     let count = |wanted: &[Verdict]| results.iter().filter(|result| wanted.contains(&result.verdict)).count();
     (count(&[Verdict::Killed, Verdict::TimedOut]), results.len() - count(&[Verdict::Equivalent]))
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn nine_of_ten_that_can_be_noticed_are_enough() {
-        let result = |verdict| Result { library: "a".into(), verdict };
+        let result = |verdict| MutantResult { library: "a".into(), verdict };
         let mut results = vec![result(Verdict::Killed); 8];
         results.extend([Verdict::TimedOut, Verdict::Survived, Verdict::Equivalent].map(result));
         assert_eq!(score(&results), (9, 10));

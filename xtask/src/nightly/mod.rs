@@ -12,7 +12,7 @@ use xshell::Shell;
 
 use crate::{
     fuzz, mpi, mutants,
-    step::{Run, cargo_test, tier},
+    step::{TaskChecks, cargo_test, tier},
     tally::Tally,
     test,
 };
@@ -23,7 +23,7 @@ const FUZZ_SECONDS: u32 = 180;
 /// The parts of the tier by name, in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-const PARTS: [(&str, Run); 10] = [
+const PARTS: [(&str, TaskChecks); 10] = [
     ("book", book::run),
     ("advisories", advisories::run),
     ("arrays", arrays),

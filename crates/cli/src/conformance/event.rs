@@ -24,7 +24,7 @@ pub(crate) enum ConformanceEvent {
         #[serde(flatten)]
         run: CaseRun,
         seconds: f64,
-        verdict: Verdict,
+        verdict: CaseVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
@@ -49,7 +49,7 @@ pub(crate) struct CaseRun {
 /// How a case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub(crate) enum CaseVerdict {
     /// It held.
     Passed,
     /// The result was not right.
@@ -62,7 +62,7 @@ pub(crate) enum Verdict {
     Hung,
 }
 
-impl Verdict {
+impl CaseVerdict {
     /// In a word, as it is shown.
     pub(crate) const fn name(self) -> &'static str {
         match self {

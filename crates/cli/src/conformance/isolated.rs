@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Instant};
 use anyhow::Result;
 
 use super::{
-    event::{CaseRun, ConformanceEvent, Verdict},
+    event::{CaseRun, CaseVerdict, ConformanceEvent},
     show::Show,
 };
 use crate::{
@@ -30,7 +30,7 @@ enum Course {
     /// With all of its cases.
     Done,
     /// With this case; `left` runs remain after it.
-    Case { run: usize, verdict: Verdict, left: usize },
+    Case { run: usize, verdict: CaseVerdict, left: usize },
     /// Before the backend was open.
     Closed(String),
     /// Between two cases or after the last one, after `done` runs.
@@ -97,7 +97,7 @@ fn one(
             }
             Course::Case { run, verdict, left } => {
                 faults += 1;
-                hangs += usize::from(verdict == Verdict::Hung);
+                hangs += usize::from(verdict == CaseVerdict::Hung);
                 if faults == MAX_FAULTS || hangs == MAX_HANGS {
                     let why = "cases ended their process or lost the device";
                     break (left, format!("{faults} {why}, {hangs} of them by a hang"));
@@ -141,7 +141,7 @@ fn follow(
         if from == 0 || !matches!(event, ConformanceEvent::Opened { .. }) {
             show.tell(&event)?;
         }
-        if let ConformanceEvent::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
+        if let ConformanceEvent::Ends { run, verdict: verdict @ CaseVerdict::Lost, .. } = event {
             return Ok(after(&run, verdict, total.unwrap_or(0)));
         }
     };
@@ -154,9 +154,11 @@ fn follow(
             let next = running.map_or(done, |(run, _)| run.run);
             Ok(Course::OutOfTime { left: total.saturating_sub(next) })
         }
-        (Some(total), Some(running), Stop::Hung(reason)) => end(running, Verdict::Hung, reason.clone(), total, show),
+        (Some(total), Some(running), Stop::Hung(reason)) => {
+            end(running, CaseVerdict::Hung, reason.clone(), total, show)
+        }
         (Some(total), Some(running), Stop::Ended(ending)) => {
-            end(running, Verdict::Died, ending.to_string(), total, show)
+            end(running, CaseVerdict::Died, ending.to_string(), total, show)
         }
         (Some(_), None, _) => Ok(Course::Late { done, reason: stop.to_string() }),
     }
@@ -165,7 +167,7 @@ fn follow(
 /// Reports the end of a case that its process did not live to report.
 fn end(
     (run, since): (CaseRun, Instant),
-    verdict: Verdict,
+    verdict: CaseVerdict,
     reason: String,
     total: usize,
     show: &mut Show,
@@ -176,7 +178,7 @@ fn end(
 }
 
 /// How a process ended that a case brought down.
-fn after(run: &CaseRun, verdict: Verdict, total: usize) -> Course {
+fn after(run: &CaseRun, verdict: CaseVerdict, total: usize) -> Course {
     Course::Case { run: run.run, verdict, left: total.saturating_sub(run.run + 1) }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use conformance::Selection;
 
 #[cfg(feature = "cuda")]
-pub(crate) use self::event::{CaseRun, ConformanceEvent, Verdict};
+pub(crate) use self::event::{CaseRun, CaseVerdict, ConformanceEvent};
 pub(crate) use self::show::Show;
 use crate::{args::ConformanceArgs, exit::UsageError};
 

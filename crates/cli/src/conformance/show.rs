@@ -10,7 +10,7 @@ use anyhow::Result;
 use conformance::Condition;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::event::{CaseRun, ConformanceEvent, Verdict};
+use super::event::{CaseRun, CaseVerdict, ConformanceEvent};
 use crate::isolate::Events;
 
 /// What was counted under a condition.
@@ -72,7 +72,7 @@ impl Show {
                 let count = self.counts.entry(run.condition.clone()).or_default();
                 count.seconds += seconds;
                 match verdict {
-                    Verdict::Passed => count.passed += 1,
+                    CaseVerdict::Passed => count.passed += 1,
                     _ => count.failed += 1,
                 }
                 self.show_end(run, *seconds, *verdict, reason.as_deref())?;
@@ -90,12 +90,12 @@ impl Show {
         Ok(())
     }
 
-    fn show_end(&self, run: &CaseRun, seconds: f64, verdict: Verdict, reason: Option<&str>) -> Result<()> {
+    fn show_end(&self, run: &CaseRun, seconds: f64, verdict: CaseVerdict, reason: Option<&str>) -> Result<()> {
         let CaseRun { condition, op, case, .. } = run;
         let told = reason.map_or_else(|| verdict.name().to_owned(), |reason| format!("{}: {reason}", verdict.name()));
         match (self.verbose, verdict) {
             (true, _) => self.print(|| format!("{seconds:>8.3} s  {told}\n")),
-            (false, Verdict::Passed) => Ok(()),
+            (false, CaseVerdict::Passed) => Ok(()),
             _ => self.print(|| format!("{condition:<8} {op:<28} {case:<40} {seconds:>8.3} s  {told}\n")),
         }
     }

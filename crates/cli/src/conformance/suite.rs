@@ -5,7 +5,7 @@ use backend_api::Queue as _;
 use conformance::{Condition, OpSpec, Outcome, Progress, Selection};
 use runtime::Choice;
 
-use super::event::{CaseRun, ConformanceEvent, Verdict};
+use super::event::{CaseRun, CaseVerdict, ConformanceEvent};
 use crate::args::ConformanceArgs;
 
 /// Cases on more elements than this take minutes on the simulated device.
@@ -85,9 +85,9 @@ pub(super) fn conditions(args: &ConformanceArgs, active: Option<Choice>) -> Vec<
 
 fn ends(run: CaseRun, outcome: &Outcome) -> ConformanceEvent {
     let verdict = match &outcome.failure {
-        None => Verdict::Passed,
-        Some(failure) if failure.is_lost_device() => Verdict::Lost,
-        Some(_) => Verdict::Failed,
+        None => CaseVerdict::Passed,
+        Some(failure) if failure.is_lost_device() => CaseVerdict::Lost,
+        Some(_) => CaseVerdict::Failed,
     };
     let reason = outcome.failure.as_ref().map(ToString::to_string);
     ConformanceEvent::Ends { run, seconds: outcome.seconds, verdict, reason }

@@ -15,7 +15,7 @@ use runtime::{Choice, Domain};
 
 use super::{
     GREETING, LimitArgs,
-    input::{self, Inputs},
+    input::{self, LabeledInputs},
     keys::RunKeys,
     report::{Difference, PartyReport},
 };
@@ -123,7 +123,7 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
 }
 
 /// The inputs that the options name.
-fn inputs(args: &InferArgs, model: &Model) -> Result<Inputs> {
+fn inputs(args: &InferArgs, model: &Model) -> Result<LabeledInputs> {
     match (&args.images, &args.input) {
         (Some(path), _) => input::images(model, path, args.labels.as_deref()),
         (None, Some(path)) => input::numbers(model, path),

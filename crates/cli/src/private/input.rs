@@ -15,10 +15,10 @@ use crate::{exit::UsageError, files};
 const NPY: &[u8] = b"\x93NUMPY";
 
 /// Inputs in fixed point, and the digits of images where they are known.
-pub(super) type Inputs = (Vec<u64>, Option<Vec<u8>>);
+pub(super) type LabeledInputs = (Vec<u64>, Option<Vec<u8>>);
 
 /// The first of the test digits that ship with the program.
-pub(super) fn shipped(model: &Model) -> Result<Inputs> {
+pub(super) fn shipped(model: &Model) -> Result<LabeledInputs> {
     if model.architecture().file().is_some() {
         let name = model.architecture().name();
         return Err(UsageError(format!("no inputs of `{name}` ship with the program; give --input")).into());
@@ -32,7 +32,7 @@ pub(super) fn shipped(model: &Model) -> Result<Inputs> {
 }
 
 /// Images and, if a file is given, their digits.
-pub(super) fn images(model: &Model, path: &Path, labels: Option<&Path>) -> Result<Inputs> {
+pub(super) fn images(model: &Model, path: &Path, labels: Option<&Path>) -> Result<LabeledInputs> {
     if model.architecture().file().is_some() {
         let name = model.architecture().name();
         return Err(UsageError(format!("expected --input for `{name}`, got --images")).into());
@@ -58,7 +58,7 @@ pub(super) fn images(model: &Model, path: &Path, labels: Option<&Path>) -> Resul
 }
 
 /// Numbers of any model: an `.npy` file, or 32-bit floats without a header.
-pub(super) fn numbers(model: &Model, path: &Path) -> Result<Inputs> {
+pub(super) fn numbers(model: &Model, path: &Path) -> Result<LabeledInputs> {
     let file = files::read(path).with_context(|| format!("reading {}", path.display()))?;
     let NpyArray { shape, data } = if file.starts_with(NPY) {
         read_npy::<f32>(&file).with_context(|| format!("parsing {}", path.display()))?

@@ -70,7 +70,7 @@ pub(crate) enum PfssCommand {
     Inspect(inspect::InspectArgs),
     Verify(verify::VerifyArgs),
     Plan(plan::PlanArgs),
-    Bench(bench::BenchArgs),
+    Bench(bench::PfssBenchArgs),
 }
 
 impl PfssCommand {

@@ -25,21 +25,21 @@ impl WriteFailure {
 ///
 /// A file that is cut can thus be read. Failures are not returned, because the writer of profiles
 /// panics on one.
-pub(super) struct Lines<W> {
+pub(super) struct WholeLines<W> {
     file: W,
     /// A line whose end is still to come.
     begun: Vec<u8>,
     failure: WriteFailure,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> WholeLines<W> {
     /// No lines yet; failures go to `failure`.
     pub(super) fn new(file: W, failure: WriteFailure) -> Self {
         Self { file, begun: Vec::new(), failure }
     }
 }
 
-impl<W: Write> Write for Lines<W> {
+impl<W: Write> Write for WholeLines<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         let (ends, begins) = bytes.split_at(whole);
@@ -83,7 +83,7 @@ mod tests {
         let text = b"[\n{\"a\":1},\n{\"b\":22},\n\n{\"c\":333}\n]";
         for len in 1..=text.len() {
             let mut pieces = Vec::new();
-            let mut lines = Lines::new(Pieces(&mut pieces), WriteFailure::default());
+            let mut lines = WholeLines::new(Pieces(&mut pieces), WriteFailure::default());
             text.chunks(len).for_each(|chunk| lines.write_all(chunk).unwrap());
             lines.flush().unwrap();
             assert_eq!(pieces.concat(), text, "{len}");

@@ -18,7 +18,7 @@ use tracing::Subscriber;
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, registry::LookupSpan};
 
-use self::lines::{Lines, WriteFailure};
+use self::lines::{WholeLines, WriteFailure};
 pub(crate) use self::{
     calls::{Call, CallLog},
     summary::{ProfileSummary, aligned, giga, millions},
@@ -62,7 +62,7 @@ impl Profile {
     pub(crate) fn begin(path: &Path) -> Result<Self, ProfileError> {
         let file = File::create(path).map_err(|reason| ProfileError { path: path.to_owned(), reason })?;
         let failure = WriteFailure::default();
-        let writer = Lines::new(file, failure.clone());
+        let writer = WholeLines::new(file, failure.clone());
         let (layer, written) =
             ChromeLayerBuilder::new().writer(writer).include_args(true).include_locations(false).build();
         let calls = CALLS.get_or_init(CallLog::default).clone();

@@ -89,7 +89,7 @@ pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
 }
 
 /// What drawing fails with.
-type Fault = Box<dyn std::error::Error>;
+type DrawingError = Box<dyn std::error::Error>;
 
 /// Axes with something to draw on.
 type Axes<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -135,7 +135,7 @@ fn plot(
     [x, y]: [&str; 2],
     points: impl Iterator<Item = (f64, f64)> + Clone,
     series: &[(&Series, RGBColor)],
-    beneath: impl Fn(&mut Axes<'_, '_>, Scale) -> Result<(), Fault>,
+    beneath: impl Fn(&mut Axes<'_, '_>, Scale) -> Result<(), DrawingError>,
 ) -> Result<String> {
     let scale = Scale::of(points.clone().filter(can_be_drawn));
     let points = scale.placed(points);
@@ -150,7 +150,7 @@ fn plot(
         let mut svg = String::new();
         {
             let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-            let draw = || -> Result<(), Fault> {
+            let draw = || -> Result<(), DrawingError> {
                 let mut chart = ChartBuilder::on(&root)
                     .margin(8)
                     .margin_right(24)

@@ -17,7 +17,7 @@ use super::{
     options::{config::ConfigArgs, known::AirArgs, number::whole, residency::ResidencyArgs},
     plan::{expect_room, planned},
     stages::Stages,
-    trace::Trace,
+    trace::TraceInput,
 };
 use crate::{output::print, queue::open, text::shown};
 
@@ -26,7 +26,7 @@ use crate::{output::print, queue::open, text::shown};
 /// Shows the medians of each stage, and of a proof without waits, op by op and, if the device
 /// supports capture, as one graph. On a GPU, counts the driver calls of a proof.
 #[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
+pub(crate) struct StarkBenchArgs {
     #[command(flatten)]
     air: AirArgs,
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
     residency: ResidencyArgs,
-    trace: &'a Trace,
+    trace: &'a TraceInput,
     rounds: u32,
 }
 
@@ -136,7 +136,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchArgs) -> Result<()> {
+pub(crate) fn run(args: &StarkBenchArgs) -> Result<()> {
     let config = args.config.config();
     let outline = args.air.outline()?;
     check(&outline, config)?;

@@ -37,7 +37,7 @@ pub(crate) enum StarkCommand {
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
     Plan(plan::PlanArgs),
-    Bench(bench::BenchArgs),
+    Bench(bench::StarkBenchArgs),
     Scale(scale::ScaleArgs),
 }
 

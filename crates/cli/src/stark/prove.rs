@@ -32,7 +32,7 @@ use super::{
     },
     plan::{expect_room, planned},
     stages::Stages,
-    trace::Trace,
+    trace::TraceInput,
 };
 use crate::{
     exit::{UsageError, note},
@@ -116,7 +116,7 @@ struct ProofMaker<'a> {
     place: Option<&'a ProverRank>,
     config: PcsConfig,
     residency: ResidencyArgs,
-    trace: &'a Trace,
+    trace: &'a TraceInput,
     stages: Stages,
 }
 
@@ -255,7 +255,7 @@ fn write(
 }
 
 /// The trace in a file, of the size that the arguments name.
-fn from_file(path: &Path, args: &AirArgs, budget: &Budget) -> Result<Trace> {
+fn from_file(path: &Path, args: &AirArgs, budget: &Budget) -> Result<TraceInput> {
     let (log_rows, columns) = (args.log_rows, args.columns());
     // The file and its elements, then those and the columns; later all columns, and one that is put into its stored order.
     let file = fs::metadata(path).map_or(0, |file| file.len());
@@ -266,7 +266,7 @@ fn from_file(path: &Path, args: &AirArgs, budget: &Budget) -> Result<Trace> {
     let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
     check_trace(&air, &trace).with_context(|| format!("the trace in {}", path.display()))?;
     let [_, rows] = trees;
-    Ok(Trace::Columns(vec![rows.into_iter().map(stored).collect()]))
+    Ok(TraceInput::Columns(vec![rows.into_iter().map(stored).collect()]))
 }
 
 /// A column in stored order.

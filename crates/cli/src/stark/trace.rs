@@ -5,7 +5,7 @@ use stark::{AnyStatement, ProveError, ProveOptions, StatementProof, StatementPro
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or the inputs from which a prover generates it.
-pub(crate) enum Trace {
+pub(crate) enum TraceInput {
     /// The columns of each component.
     Columns(Vec<TraceColumns>),
     /// The first columns of wide Fibonacci.
@@ -20,7 +20,7 @@ pub(crate) enum Trace {
     Blake2s(Blake2sStates),
 }
 
-impl Trace {
+impl TraceInput {
     /// Proves the statement of the trace.
     pub(crate) fn prove(
         &self,

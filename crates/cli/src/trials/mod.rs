@@ -16,7 +16,7 @@ use runtime::{Choice, Settings};
 use self::trial::{Trial, verdict};
 use crate::{
     args::TrialsArgs,
-    conformance::{CaseRun, ConformanceEvent, Show, Verdict},
+    conformance::{CaseRun, CaseVerdict, ConformanceEvent, Show},
     exit::UsageError,
 };
 
@@ -68,11 +68,11 @@ fn follow(queue: CudaQueue, choice: Choice, trials: &[Trial], show: &mut Show) -
         let start = Instant::now();
         let failure = trial.run(&queue).err();
         let seconds = start.elapsed().as_secs_f64();
-        let verdict = failure.as_ref().map_or(Verdict::Passed, verdict);
+        let verdict = failure.as_ref().map_or(CaseVerdict::Passed, verdict);
         let reason = failure.map(|failure| failure.to_string());
         show.tell(&ConformanceEvent::Ends { run, seconds, verdict, reason })?;
         let runs = trials.len() - number - 1;
-        if verdict == Verdict::Lost {
+        if verdict == CaseVerdict::Lost {
             if runs > 0 {
                 show.tell(&ConformanceEvent::NotRun { op, runs, reason: "the device is lost".to_owned() })?;
             }

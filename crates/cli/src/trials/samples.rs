@@ -9,7 +9,7 @@ use runtime::{Choice, Settings};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::trial::verdict;
-use crate::{conformance::Verdict, exit::UsageError, output::print, text::shown};
+use crate::{conformance::CaseVerdict, exit::UsageError, output::print, text::shown};
 
 /// The file with a line for each sample.
 const INDEX: &str = "index.jsonl";
@@ -25,23 +25,23 @@ struct IndexLine {
 #[derive(Deserialize)]
 struct ExpectedFile {
     module: String,
-    launches: Vec<Launch>,
+    launches: Vec<SampleLaunch>,
 }
 
 /// A launch, with the words to read and the results.
 #[derive(Deserialize)]
-struct Launch {
+struct SampleLaunch {
     kernel: String,
     threads: u32,
     from: Vec<u32>,
     #[serde(flatten)]
-    expected: Expected,
+    expected: ExpectedResults,
 }
 
 /// The words that a kernel writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Expected {
+enum ExpectedResults {
     /// Words, to be equal.
     Words { words: Vec<u32> },
     /// Real values, with the greatest errors of f32.
@@ -52,7 +52,7 @@ enum Expected {
 struct Sample {
     line: IndexLine,
     text: ModuleText,
-    launches: Vec<Launch>,
+    launches: Vec<SampleLaunch>,
 }
 
 /// Runs the samples of the families whose names contain `filter`.
@@ -79,7 +79,7 @@ pub(super) fn run(settings: &Settings, choice: Choice, folder: &Path, filter: &s
         };
         failed += 1;
         print(&format!("{:<12} FAILED, {}\n", shown(family), shown(&format!("{error:#}"))))?;
-        if verdict(&error) == Verdict::Lost {
+        if verdict(&error) == CaseVerdict::Lost {
             bail!("the device is lost");
         }
     }
@@ -148,7 +148,7 @@ impl Sample {
     }
 }
 
-impl Expected {
+impl ExpectedResults {
     fn len(&self) -> usize {
         match self {
             Self::Words { words } => words.len(),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn words_are_equal_and_floats_within_their_bounds() {
-        let launch = |results: &str| -> Launch {
+        let launch = |results: &str| -> SampleLaunch {
             let text = format!(r#"{{"kernel":"sample_a","threads":2,"block":128,"from":[1],{results}}}"#);
             serde_json::from_str(&text).unwrap()
         };

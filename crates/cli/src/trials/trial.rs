@@ -6,7 +6,7 @@ use cuda_backend::{CudaQueue, ModuleError, launch_canary, launch_programs};
 use device_trials::{Arrangement, CANARIES, Canary, FAMILIES, Family, GUARDED, PROGRAMS};
 use runtime::Choice;
 
-use crate::conformance::Verdict;
+use crate::conformance::CaseVerdict;
 
 /// Inputs of each program on a GPU, and on the simulated device: multiples of a warp.
 const INPUTS: usize = 8192;
@@ -31,12 +31,12 @@ enum TrialTask {
 }
 
 /// How a trial ended that failed with this error.
-pub(super) fn verdict(error: &anyhow::Error) -> Verdict {
+pub(super) fn verdict(error: &anyhow::Error) -> CaseVerdict {
     let reason = match error.downcast_ref() {
         Some(ModuleError::Load { reason, .. }) => Some(reason),
         _ => error.downcast_ref(),
     };
-    if matches!(reason, Some(BackendError::DeviceLost { .. })) { Verdict::Lost } else { Verdict::Failed }
+    if matches!(reason, Some(BackendError::DeviceLost { .. })) { CaseVerdict::Lost } else { CaseVerdict::Failed }
 }
 
 /// The trials of the kernels whose names contain `filter`. Their modules are compiled first.
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn a_lost_device_is_told_apart_from_wrong_results() {
         let wrong = device_trials::Wrong { wrong: 1, all: 2, first: "word 0".to_owned() };
-        assert_eq!(verdict(&wrong.into()), Verdict::Failed);
-        assert_eq!(verdict(&BackendError::OutOfMemory { bytes: 1 }.into()), Verdict::Failed);
+        assert_eq!(verdict(&wrong.into()), CaseVerdict::Failed);
+        assert_eq!(verdict(&BackendError::OutOfMemory { bytes: 1 }.into()), CaseVerdict::Failed);
         let lost = || BackendError::DeviceLost { cause: "trap".to_owned(), in_flight: Vec::new() };
-        assert_eq!(verdict(&lost().into()), Verdict::Lost);
+        assert_eq!(verdict(&lost().into()), CaseVerdict::Lost);
         let load = ModuleError::Load { module: "m".to_owned(), reason: lost(), log: String::new() };
-        assert_eq!(verdict(&load.into()), Verdict::Lost);
+        assert_eq!(verdict(&load.into()), CaseVerdict::Lost);
     }
 }

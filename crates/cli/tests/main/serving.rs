@@ -8,7 +8,8 @@ use test_process::output;
 use crate::{
     LIMIT, lines,
     private::{
-        DIGITS, Running, deal, deal_runs, equal_images, expect_failure, infer, listen, pfss, succeeded, wait_for_use,
+        DIGITS, RunningProcess, deal, deal_runs, equal_images, expect_failure, infer, listen, pfss, succeeded,
+        wait_for_use,
     },
 };
 
@@ -60,7 +61,7 @@ fn clients_are_served_at_once_on_different_runs_and_each_run_is_logged() {
     assert!(shown.contains("open the weights") && shown.contains("0 of 80 logits differ"), "{shown}");
     let copy = scratch.path().join("copy");
     copy_folder(&client, &copy);
-    let both = [&client, &copy].map(|keys| Running(Some(comparing(keys, &address).spawn().unwrap())));
+    let both = [&client, &copy].map(|keys| RunningProcess(Some(comparing(keys, &address).spawn().unwrap())));
     // A stranger meanwhile, whose server has another certificate.
     expect_failure(&output(&mut infer(&other.join("party0"), &address), LIMIT), 5, &["TLS handshake"]);
     for running in both {
@@ -70,7 +71,7 @@ fn clients_are_served_at_once_on_different_runs_and_each_run_is_logged() {
     // A client that breaks off uses up its run, which is the last one.
     let images = equal_images(scratch.path(), 4096);
     let mut lost = infer(&single.join("party0"), &address);
-    let lost = Running(Some(lost.arg("--images").arg(&images).spawn().unwrap()));
+    let lost = RunningProcess(Some(lost.arg("--images").arg(&images).spawn().unwrap()));
     wait_for_use(&[single.join("party0"), single.join("party1")]);
     lost.kill();
     let done = serving.output();

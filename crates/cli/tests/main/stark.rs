@@ -15,12 +15,12 @@ use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, Tr
 
 use super::{call, fails, stderr_of, stdout_of, trefoil};
 
-struct WideFibonacci {
+struct StwoFibonacci {
     log_rows: u32,
     columns: u32,
 }
 
-impl FrameworkEval for WideFibonacci {
+impl FrameworkEval for StwoFibonacci {
     fn log_size(&self) -> u32 {
         self.log_rows
     }
@@ -48,7 +48,7 @@ fn stwo_accepts(file: &Value, log_rows: u32, columns: u32) -> bool {
     };
     let config: PcsConfig = serde_json::from_value(file["proof"]["config"].clone()).unwrap();
     let component =
-        FrameworkComponent::new(&mut TraceLocationAllocator::default(), WideFibonacci { log_rows, columns }, 0.into());
+        FrameworkComponent::new(&mut TraceLocationAllocator::default(), StwoFibonacci { log_rows, columns }, 0.into());
     let channel = &mut Blake2sChannel::default();
     config.mix_into(channel);
     let scheme = &mut CommitmentSchemeVerifier::<Blake2sMerkleChannel>::new(config);

@@ -16,14 +16,14 @@ use super::model::{ElementStream, value_at};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// The operands of one case.
-struct Input {
+struct PointsInput {
     columns: Vec<ColumnAt>,
     samples: Vec<SampleAt>,
     coefficients: Vec<M31>,
     points: Vec<CirclePoint<QM31>>,
 }
 
-impl Input {
+impl PointsInput {
     /// Random columns of `2^log_len` with gaps of a word between them, and random points.
     fn random(log_lens: &[u32], points: usize, samples: Vec<SampleAt>) -> Self {
         let (mut columns, mut end) = (Vec::new(), 1);
@@ -77,40 +77,40 @@ pub(super) fn eval_at_points() -> OpSpec {
     let mut cases = Vec::new();
     for log_len in 0..=13 {
         let name = format!("two columns of 2^{log_len} at three points");
-        cases.push(Case::new(name, move |q| Input::random(&[log_len; 2], 3, all(2, 3)).hold(q)));
+        cases.push(Case::new(name, move |q| PointsInput::random(&[log_len; 2], 3, all(2, 3)).hold(q)));
     }
     for log_len in [16, 17, 20] {
         let case = Case::new(format!("2^{log_len} coefficients at two points"), move |q| {
-            Input::random(&[log_len], 2, all(1, 2)).hold(q)
+            PointsInput::random(&[log_len], 2, all(1, 2)).hold(q)
         });
         cases.push(case.on_elements(2 << log_len));
     }
     cases.push(Case::new("all sizes at once", |q| {
         let sizes: Vec<u32> = (0..=14).chain((0..=14).rev()).list();
-        Input::random(&sizes, 3, all(30, 3)).hold(q)
+        PointsInput::random(&sizes, 3, all(30, 3)).hold(q)
     }));
     cases.push(Case::new("columns and points in any order, some never and some twice", |q| {
         let pairs = [(4, 1), (0, 2), (4, 1), (2, 0), (5, 2), (0, 0), (2, 2), (4, 0), (1, 1)];
-        Input::random(&[5, 13, 0, 9, 14, 3], 4, samples(pairs)).hold(q)
+        PointsInput::random(&[5, 13, 0, 9, 14, 3], 4, samples(pairs)).hold(q)
     }));
     cases.push(Case::new("overlapping columns", |q| {
-        let mut input = Input::random(&[11], 1, samples([(0, 0), (1, 0), (2, 0)]));
+        let mut input = PointsInput::random(&[11], 1, samples([(0, 0), (1, 0), (2, 0)]));
         input.columns.extend([ColumnAt::new(1, 10), ColumnAt::new(700, 9)]);
         input.hold(q)
     }));
     cases.push(Case::new("points of the base field", |q| {
-        let mut input = Input::random(&[6, 13], 0, all(2, 2));
+        let mut input = PointsInput::random(&[6, 13], 0, all(2, 2));
         let quarter = CirclePoint { x: QM31::ZERO, y: QM31::ONE };
         input.points = vec![CirclePoint::NEUTRAL, quarter];
         input.hold(q)
     }));
     for count in BATCHES {
         cases.push(Case::new(format!("{count} samples"), move |q| {
-            Input::random(&[4, 7, 2], 3, samples((0..count).map(|i| (i * 7 / 5 % 3, i % 3)))).hold(q)
+            PointsInput::random(&[4, 7, 2], 3, samples((0..count).map(|i| (i * 7 / 5 % 3, i % 3)))).hold(q)
         }));
     }
     cases.push(Case::new("greatest words", |q| {
-        let mut input = Input::random(&[10, 13], 1, all(2, 1));
+        let mut input = PointsInput::random(&[10, 13], 1, all(2, 1));
         input.coefficients.fill(-M31::ONE);
         input.hold(q)
     }));

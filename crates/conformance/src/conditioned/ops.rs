@@ -5,7 +5,7 @@ use runtime::AnyQueue;
 
 use super::{
     BackendError, Conditioned,
-    short::{Borrowed, GivenViews, OnInner, Step},
+    short::{Borrowed, GivenViews, OnInner, OpAction},
 };
 
 /// Implements an op set by submitting each op to the wrapped queue.
@@ -26,8 +26,8 @@ macro_rules! submit {
                     self.submit_op(stringify!($method), &views, &mut |step, short| {
                         let op = op.lend::<Borrowed>().map::<AnyQueue>(&mut OnInner::new(short))?;
                         match step {
-                            Step::Check => op.check().map(drop),
-                            Step::Run(queue) => queue.$method(op),
+                            OpAction::Check => op.check().map(drop),
+                            OpAction::Run(queue) => queue.$method(op),
                         }
                     })
                 }

@@ -11,7 +11,7 @@ use runtime::{AnyMut, AnyQueue, AnyRef};
 use super::{Conditioned, How};
 
 /// What to do with an op on the queue inside.
-pub(super) enum Step<'a> {
+pub(super) enum OpAction<'a> {
     /// Checks it.
     Check,
     /// Runs it on this queue.
@@ -21,7 +21,7 @@ pub(super) enum Step<'a> {
 /// An op that can be checked and run repeatedly.
 ///
 /// It takes the index, among the given views, of the one to leave an element short, if any.
-pub(super) type Attempt<'a> = dyn FnMut(Step<'_>, Option<usize>) -> Result<(), BackendError> + 'a;
+pub(super) type Attempt<'a> = dyn FnMut(OpAction<'_>, Option<usize>) -> Result<(), BackendError> + 'a;
 
 /// Names and lengths of the views that an op was given.
 #[derive(Default)]
@@ -51,12 +51,12 @@ impl Conditioned {
         op: &mut Attempt<'_>,
     ) -> Result<(), BackendError> {
         for (at, view) in self.to_shorten(name, views) {
-            let is_valid = op(Step::Check, None).is_ok();
-            if is_valid && op(Step::Check, Some(at)).is_err() {
-                self.note_short(name, view, op(Step::Run(&self.queue), Some(at)));
+            let is_valid = op(OpAction::Check, None).is_ok();
+            if is_valid && op(OpAction::Check, Some(at)).is_err() {
+                self.note_short(name, view, op(OpAction::Run(&self.queue), Some(at)));
             }
         }
-        self.submit(|queue| op(Step::Run(queue), None))
+        self.submit(|queue| op(OpAction::Run(queue), None))
     }
 
     /// The views of an op to shorten: the index among the given views, and the name.

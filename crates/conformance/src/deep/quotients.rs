@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Batches with their points, lines and numerators.
-struct Input {
+struct QuotientsInput {
     params: DeepQuotientsParams,
     batches: Vec<DeepBatch>,
     points: Vec<QM31>,
@@ -30,7 +30,7 @@ struct Input {
     numerators: Vec<M31>,
 }
 
-impl Input {
+impl QuotientsInput {
     /// Batches of the given points and heights, all else at random.
     fn random(params: DeepQuotientsParams, batches: &[(u32, u32)]) -> Self {
         let mut stream = ElementStream::new(u64::from(params.log_size) << 32 | batches.len() as u64);
@@ -166,7 +166,7 @@ pub(super) fn quotients() -> OpSpec {
     for log_size in 0..=9 {
         let case = Case::new(format!("2^{log_size} positions"), move |q| {
             for log_domain in [log_size.max(1), log_size + 1, log_size + 3] {
-                Input::random(DeepQuotientsParams { log_size, log_domain }, &[(0, log_size)]).hold(q)?;
+                QuotientsInput::random(DeepQuotientsParams { log_size, log_domain }, &[(0, log_size)]).hold(q)?;
             }
             Ok(())
         });
@@ -175,7 +175,7 @@ pub(super) fn quotients() -> OpSpec {
     for log_size in [10, 11, 12, 13] {
         let case = Case::new(format!("2^{log_size} positions of 2^30, sampled"), move |q| {
             let batches = [(0, log_size), (1, log_size - 2)];
-            Input::random(DeepQuotientsParams { log_size, log_domain: 30 }, &batches).hold_samples(q)
+            QuotientsInput::random(DeepQuotientsParams { log_size, log_domain: 30 }, &batches).hold_samples(q)
         });
         cases.push(case.on_elements(1 << log_size));
     }
@@ -184,14 +184,14 @@ pub(super) fn quotients() -> OpSpec {
             let heights = (1..=log_size).map(|height| (0, height));
             let others = (1..=log_size).rev().map(|height| (1, height));
             let batches: Vec<(u32, u32)> = heights.chain(others).list();
-            Input::random(DeepQuotientsParams { log_size, log_domain: log_size + 1 }, &batches).hold(q)
+            QuotientsInput::random(DeepQuotientsParams { log_size, log_domain: log_size + 1 }, &batches).hold(q)
         });
         cases.push(case.on_elements(1 << log_size));
     }
     for count in BATCHES {
         cases.push(Case::new(format!("{count} batches"), move |q| {
             let batches: Vec<(u32, u32)> = (0..count).map(|i| (i / 3, 1 + i % 5)).list();
-            Input::random(DeepQuotientsParams { log_size: 5, log_domain: 6 }, &batches).hold(q)
+            QuotientsInput::random(DeepQuotientsParams { log_size: 5, log_domain: 6 }, &batches).hold(q)
         }));
     }
     // A polynomial of two coefficients is its own line: the quotient of a true claim is zero.
@@ -211,12 +211,13 @@ pub(super) fn quotients() -> OpSpec {
         }));
     }
     cases.push(Case::new("a point without denominators", |q| {
-        let mut input = Input::random(DeepQuotientsParams { log_size: 4, log_domain: 5 }, &[(0, 4), (1, 4), (2, 3)]);
+        let mut input =
+            QuotientsInput::random(DeepQuotientsParams { log_size: 4, log_domain: 5 }, &[(0, 4), (1, 4), (2, 3)]);
         input.points[2..4].fill(QM31::ZERO);
         input.hold(q)
     }));
     cases.push(Case::new("heights and points that there are not", |q| {
-        let random = || Input::random(DeepQuotientsParams { log_size: 3, log_domain: 4 }, &[(0, 3), (1, 2)]);
+        let random = || QuotientsInput::random(DeepQuotientsParams { log_size: 3, log_domain: 4 }, &[(0, 3), (1, 2)]);
         let mut input = random();
         input.batches[1].point = 2;
         Failure::unless_refused("a point beyond the last", input.quotients(q).map(drop))?;
@@ -226,9 +227,9 @@ pub(super) fn quotients() -> OpSpec {
         input = random();
         input.params.log_domain = 2;
         Failure::unless_refused("a domain with fewer points", input.quotients(q).map(drop))?;
-        input = Input::random(DeepQuotientsParams { log_size: 3, log_domain: 4 }, &[(0, 0)]);
+        input = QuotientsInput::random(DeepQuotientsParams { log_size: 3, log_domain: 4 }, &[(0, 0)]);
         Failure::unless_refused("one numerator for many positions", input.quotients(q).map(drop))?;
-        input = Input::random(DeepQuotientsParams { log_size: 0, log_domain: 0 }, &[(0, 0)]);
+        input = QuotientsInput::random(DeepQuotientsParams { log_size: 0, log_domain: 0 }, &[(0, 0)]);
         Failure::unless_refused("a domain of one point", input.quotients(q).map(drop))
     }));
     OpSpec { op: "deep.quotients", cases }

@@ -4,7 +4,7 @@ use core::ops::Range;
 use core_types::{cmp::cmp_blocks, params::fss::padded};
 
 use super::{
-    batch::{CmpBatch, NONCE, bit, words},
+    batch::{GeneratedCmp, NONCE, bit, words},
     model::{CmpKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
@@ -22,7 +22,7 @@ fn xor(first: &[u128], second: &[u128]) -> Vec<u128> {
 /// Reconstruction of the unit vector of every α.
 fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).list();
-    let batch = CmpBatch::random(q, bits, &all)?;
+    let batch = GeneratedCmp::random(q, bits, &all)?;
     let keys = 0..all.len() as u32;
     let [first, second] = [batch.evaluate_all(q, 0, keys.clone())?, batch.evaluate_all(q, 1, keys)?];
     Failure::unless_equal(&unit_vectors(bits, &all), &xor(&first, &second))
@@ -33,7 +33,7 @@ fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 /// The shares are for the keys in `range` of `count`.
 fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).list();
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let (prg, row) = (Prg::from_nonce(NONCE), padded(count));
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let taken = range.start as usize..range.end as usize;
@@ -58,7 +58,7 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Re
 /// They are shares of the comparison, for the same keys.
 fn expect_comparisons(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).list();
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let [first, second] = [batch.evaluate_all(q, 0, 0..33)?, batch.evaluate_all(q, 1, 0..33)?];
     let units = xor(&first, &second);
     let ys = [0, 1, 127, (1 << bits) - 1, (1 << bits) / 2];

@@ -66,7 +66,7 @@ pub(super) fn mixed_rows<const N: usize>(kinds: [fn(u64, u64) -> u64; N], alphas
 }
 
 /// Generated CMP keys.
-pub(super) struct CmpBatch {
+pub(super) struct GeneratedCmp {
     pub(super) params: CmpGenParams,
     pub(super) roots: Vec<Label>,
     device_roots: Buf<Label>,
@@ -74,7 +74,7 @@ pub(super) struct CmpBatch {
     leaves: Buf<u128>,
 }
 
-impl CmpBatch {
+impl GeneratedCmp {
     /// Keys of `bits` bits for `alphas` under `params.key`.
     pub(super) fn generate(
         q: &Conditioned,
@@ -178,7 +178,7 @@ pub(super) fn bit(shares: &[u32], count: u32, j: usize, e: usize) -> bool {
 }
 
 /// Generated DCF keys.
-pub(super) struct DcfBatch {
+pub(super) struct GeneratedDcf {
     pub(super) params: DcfGenParams,
     pub(super) roots: Vec<Label>,
     device_roots: Buf<Label>,
@@ -194,7 +194,7 @@ pub(super) struct DcfSections {
     pub(super) last: Vec<u64>,
 }
 
-impl DcfBatch {
+impl GeneratedDcf {
     /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width.
     ///
     /// They are made under the keys of [`NONCE`].

@@ -7,7 +7,7 @@ use core_types::{
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    batch::{CmpBatch, NONCE, bit, every_point, mixed_rows, words},
+    batch::{GeneratedCmp, NONCE, bit, every_point, mixed_rows, words},
     model::{CmpKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
@@ -15,7 +15,7 @@ use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 /// Reconstruction at every α and y.
 fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).list();
-    let batch = CmpBatch::random(q, bits, &all)?;
+    let batch = GeneratedCmp::random(q, bits, &all)?;
     // bits above the width must not matter
     let (x_hat, offsets) = (all.iter().map(|e| e << bits).list(), every_point(1 << bits));
     let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
@@ -43,7 +43,7 @@ fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
 /// Bits of secrets above the width do not matter.
 fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let alphas = words(u64::from(count) + 100, count as usize);
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let row = padded(count);
     let prg = Prg::from_nonce(NONCE);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
@@ -84,7 +84,7 @@ fn expect_tables(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> 
     let (size, row) = (1u64 << bits, padded(count));
     let used = u128::MAX >> (128 - size);
     let alphas = words(u64::from(count) + 100, count as usize);
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let compared = |e: usize| {
         let alpha = alphas.get(e).copied().unwrap_or(0) % size;
         (alpha..size).fold(0, |table, y| table | 1u128 << y)
@@ -116,7 +116,7 @@ fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), F
     for (alpha, edge) in alphas.iter_mut().zip(edges.into_iter().flat_map(|edge| [edge; 6])) {
         *alpha = edge;
     }
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let points = points_for(bits, &alphas);
     let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
     let at = |i: usize| (i / alphas.len(), i % alphas.len());
@@ -138,7 +138,7 @@ fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     let mut roots = vec![Label::new(0); 2 * row];
     roots[..lanes].fill(Label::new(u128::from_le_bytes(run(0x10))));
     roots[row..row + lanes].fill(Label::new(u128::from_le_bytes(run(0x20))));
-    let batch = CmpBatch::generate(q, params, &[0x155; LANES as usize], roots)?;
+    let batch = GeneratedCmp::generate(q, params, &[0x155; LANES as usize], roots)?;
     let [corrections, leaves] = batch.sections(q)?;
     let got = [corrections[0], corrections[row], leaves[0], leaves[row]].map(u128::swap_bytes);
     let expected = [

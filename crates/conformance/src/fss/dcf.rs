@@ -3,7 +3,7 @@
 use core_types::params::fss::padded;
 
 use super::{
-    batch::{DcfBatch, NONCE, every_point, mixed_rows, words},
+    batch::{GeneratedDcf, NONCE, every_point, mixed_rows, words},
     model::{DcfKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
@@ -16,7 +16,7 @@ fn reduced(width: u32, x: u64) -> u64 {
 fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).list();
     let betas = words(3, all.len() * len as usize);
-    let batch = DcfBatch::random(q, (bits, width), len, &all, &betas)?;
+    let batch = GeneratedDcf::random(q, (bits, width), len, &all, &betas)?;
     let (x_hat, offsets) = (all.iter().map(|e| e << bits).list(), every_point(1 << bits));
     let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
     let got: Vec<u64> = first?.iter().zip(&second?).map(|(a, b)| reduced(width, a.wrapping_add(*b))).list();
@@ -32,7 +32,7 @@ fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result
 fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
     let secrets = words(21, count as usize);
     let betas = words(22, secrets.len() * len as usize);
-    let batch = DcfBatch::random(q, (bits, width), len, &secrets, &betas)?;
+    let batch = GeneratedDcf::random(q, (bits, width), len, &secrets, &betas)?;
     let alphas: Vec<u64> = secrets.into_iter().map(|a| reduced(bits, a)).list();
     let (row, len) = (padded(count), len as usize);
     let prg = Prg::from_nonce(NONCE);

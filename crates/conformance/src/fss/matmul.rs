@@ -10,13 +10,13 @@ use super::{batch::words, refuse::expect_lens};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Numbers of products, of rows, of terms and of columns.
-type Shape = [usize; 4];
+type ProductShape = [usize; 4];
 
 /// Sizes around vectors, tiles of sums and the tiles of shared memory.
 const SIZES: [usize; 10] = [0, 1, 3, 4, 5, 31, 32, 33, 65, 129];
 
 /// Shapes with several tiles on every side, and rows of several products in one task.
-const SHAPES: [Shape; 7] = [
+const SHAPES: [ProductShape; 7] = [
     [1, 65, 17, 66],
     [1, 64, 16, 64],
     [1, 63, 15, 63],
@@ -35,13 +35,13 @@ fn mixed(seed: u64, len: usize) -> Vec<u64> {
     words(seed, len).into_iter().enumerate().map(word).list()
 }
 
-fn params([batch, rows, inner, cols]: Shape, [alpha, beta]: [u64; 2]) -> MatmulWordsParams {
+fn params([batch, rows, inner, cols]: ProductShape, [alpha, beta]: [u64; 2]) -> MatmulWordsParams {
     let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
     MatmulWordsParams { batch, rows, inner, cols, alpha, beta }
 }
 
 /// Compares products with sums in 128 bits. With beta 0, `out` is not initialised.
-fn expect(q: &Conditioned, shape: Shape, factors: [u64; 2]) -> Result<(), Failure> {
+fn expect(q: &Conditioned, shape: ProductShape, factors: [u64; 2]) -> Result<(), Failure> {
     let ([batch, rows, inner, cols], [alpha, beta]) = (shape, factors.map(u128::from));
     let (x, y) = (mixed(1, batch * rows * inner), mixed(2, batch * inner * cols));
     let before = mixed(3, batch * rows * cols);

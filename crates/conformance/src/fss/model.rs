@@ -10,7 +10,7 @@ use aes::{
 use crate::list::List as _;
 
 /// A seed or a block, in memory order.
-pub(super) type Block = [u8; 16];
+pub(super) type AesBlock = [u8; 16];
 
 /// The ciphers of a bundle.
 pub(super) struct Prg {
@@ -18,27 +18,27 @@ pub(super) struct Prg {
     value: Vec<Aes128>,
 }
 
-fn xor(a: Block, b: Block) -> Block {
+fn xor(a: AesBlock, b: AesBlock) -> AesBlock {
     core::array::from_fn(|i| a[i] ^ b[i])
 }
 
-fn xor_if(bit: bool, a: Block, b: Block) -> Block {
+fn xor_if(bit: bool, a: AesBlock, b: AesBlock) -> AesBlock {
     if bit { xor(a, b) } else { a }
 }
 
 /// AES under `key`.
-pub(super) fn encrypt(key: Block, block: Block) -> Block {
+pub(super) fn encrypt(key: AesBlock, block: AesBlock) -> AesBlock {
     cipher(&Aes128::new(&key.into()), block)
 }
 
-fn cipher(aes: &Aes128, block: Block) -> Block {
+fn cipher(aes: &Aes128, block: AesBlock) -> AesBlock {
     let mut block = block.into();
     aes.encrypt_block(&mut block);
     block.into()
 }
 
 /// Splits the lowest bit from a seed whose two lowest bits are cleared.
-fn split(block: Block) -> (Block, bool) {
+fn split(block: AesBlock) -> (AesBlock, bool) {
     let mut seed = block;
     seed[0] &= !3;
     (seed, block[0] & 1 == 1)
@@ -53,22 +53,22 @@ impl Prg {
     /// The ciphers of the bundle with this nonce.
     ///
     /// Their keys are encryptions of counters under the nonce.
-    pub(super) fn from_nonce(nonce: Block) -> Self {
+    pub(super) fn from_nonce(nonce: AesBlock) -> Self {
         let key = |i: u128| Aes128::new(&encrypt(nonce, i.to_le_bytes()).into());
         Self { child: key(0), value: (1..=4).map(key).list() }
     }
 
-    fn hash(aes: &Aes128, mut block: Block, low: u8) -> Block {
+    fn hash(aes: &Aes128, mut block: AesBlock, low: u8) -> AesBlock {
         block[0] |= low;
         xor(cipher(aes, block), block)
     }
 
-    fn child(&self, seed: Block, right: bool) -> Block {
+    fn child(&self, seed: AesBlock, right: bool) -> AesBlock {
         Self::hash(&self.child, seed, u8::from(right))
     }
 
     /// `len` words from a seed with low bits `low`.
-    fn words(&self, seed: Block, low: u8, len: usize) -> Vec<u64> {
+    fn words(&self, seed: AesBlock, low: u8, len: usize) -> Vec<u64> {
         let blocks = self.value.iter().map(|aes| u128::from_le_bytes(Self::hash(aes, seed, low)));
         blocks.flat_map(|block| [block as u64, (block >> 64) as u64]).take(len).list()
     }
@@ -77,7 +77,7 @@ impl Prg {
 /// The correction of one level.
 #[derive(Clone, Copy)]
 struct Correction {
-    seed: Block,
+    seed: AesBlock,
     left: bool,
     right: bool,
 }
@@ -100,7 +100,7 @@ impl Correction {
 /// A party's state on its way down.
 #[derive(Clone, Copy)]
 struct PartyState {
-    seed: Block,
+    seed: AesBlock,
     control: bool,
 }
 
@@ -125,7 +125,7 @@ fn correction(prg: &Prg, states: [PartyState; 2], a: bool) -> Correction {
     }
 }
 
-fn roots(seeds: [Block; 2]) -> [PartyState; 2] {
+fn roots(seeds: [AesBlock; 2]) -> [PartyState; 2] {
     [PartyState { seed: split(seeds[0]).0, control: false }, PartyState { seed: split(seeds[1]).0, control: true }]
 }
 
@@ -138,7 +138,7 @@ pub(super) struct CmpKey {
 
 impl CmpKey {
     /// Generates a key for 1\[α <= y\] on `bits` > 7 bits.
-    pub(super) fn generate(prg: &Prg, bits: u32, alpha: u64, seeds: [Block; 2]) -> Self {
+    pub(super) fn generate(prg: &Prg, bits: u32, alpha: u64, seeds: [AesBlock; 2]) -> Self {
         let mut states = roots(seeds);
         let mut corrections = Vec::new();
         for i in 0..bits - 8 {
@@ -155,7 +155,7 @@ impl CmpKey {
     }
 
     /// The share of 1\[α <= y\] of `party`.
-    pub(super) fn evaluate(&self, prg: &Prg, bits: u32, party: usize, seed: Block, y: u64) -> bool {
+    pub(super) fn evaluate(&self, prg: &Prg, bits: u32, party: usize, seed: AesBlock, y: u64) -> bool {
         let mut state = roots([seed; 2])[party];
         let mut share = false;
         let mut last = false;
@@ -177,7 +177,7 @@ impl CmpKey {
     /// The shares of `party` of the unit vector of α at 128 points from 128 `index` on.
     ///
     /// They come from a separate walk of the tree.
-    pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: Block, index: u64) -> u128 {
+    pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: AesBlock, index: u64) -> u128 {
         let mut state = roots([seed; 2])[party];
         for (i, &word) in self.corrections.iter().enumerate() {
             state = state.step(prg, bit(index, bits - 7, i as u32), Correction::from_word(word));
@@ -205,7 +205,13 @@ fn signed(negative: bool, x: u64, width: u32) -> u64 {
 
 impl DcfKey {
     /// Generates a key for β 1\[y < α\], words modulo 2^width.
-    pub(super) fn generate(prg: &Prg, (bits, width): (u32, u32), alpha: u64, beta: &[u64], seeds: [Block; 2]) -> Self {
+    pub(super) fn generate(
+        prg: &Prg,
+        (bits, width): (u32, u32),
+        alpha: u64,
+        beta: &[u64],
+        seeds: [AesBlock; 2],
+    ) -> Self {
         let mut states = roots(seeds);
         let mut held = vec![0u64; beta.len()];
         let mut key = Self { corrections: Vec::new(), values: Vec::new(), last: Vec::new() };
@@ -236,7 +242,14 @@ impl DcfKey {
     }
 
     /// The shares of β 1\[y < α\] of `party`.
-    pub(super) fn evaluate(&self, prg: &Prg, (bits, width): (u32, u32), party: usize, seed: Block, y: u64) -> Vec<u64> {
+    pub(super) fn evaluate(
+        &self,
+        prg: &Prg,
+        (bits, width): (u32, u32),
+        party: usize,
+        seed: AesBlock,
+        y: u64,
+    ) -> Vec<u64> {
         let mut state = roots([seed; 2])[party];
         let mut sums = vec![0u64; self.last.len()];
         let add = |sums: &mut [u64], state: PartyState, low: u8, corrections: &[u64]| {

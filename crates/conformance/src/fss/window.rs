@@ -3,7 +3,7 @@
 use core_types::params::fss::padded;
 
 use super::{
-    batch::{CmpBatch, DcfBatch, NONCE, bit, words},
+    batch::{GeneratedCmp, GeneratedDcf, NONCE, bit, words},
     model::{CmpKey, DcfKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
@@ -73,7 +73,7 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
     let WindowSize { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
-    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let (prg, row, keys) = (Prg::from_nonce(NONCE), padded(count), alphas.len());
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let trees: Vec<CmpKey> = if bits > 7 {
@@ -108,7 +108,7 @@ fn expect_payloads(q: &Conditioned, size: WindowSize, (len, width): (u32, u32)) 
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
     let betas = words(34, alphas.len() * len as usize);
-    let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
+    let batch = GeneratedDcf::random(q, (bits, width), len, &alphas, &betas)?;
     let (prg, row, keys, len) = (Prg::from_nonce(NONCE), padded(count), alphas.len(), len as usize);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let beta = |e: usize| (0..len).map(|word| betas[word * keys + e]).list();

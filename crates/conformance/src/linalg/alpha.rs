@@ -18,14 +18,14 @@ const ALPHAS: [f32; 3] = [0.5, -2.0, 0.0];
 const SHARED: u64 = 3;
 
 /// m, n and k, and which of A, B and C are transposes of row-major matrices.
-type Product = ([u64; 3], [bool; 3]);
+type ProductCase = ([u64; 3], [bool; 3]);
 
 /// Products for each path of a backend.
 ///
 /// A GPU takes them in tiles of any layout, in aligned tiles, in parts of k, and turned. The
 /// processor takes them as a small layer, in place in several pieces, and packed in several pieces.
 /// One has no terms.
-const PRODUCTS: [Product; 8] = [
+const PRODUCTS: [ProductCase; 8] = [
     ([5, 4, 7], [false; 3]),
     ([16, 8, 32], [true, false, false]),
     ([8, 16, 520], [false, true, false]),
@@ -74,7 +74,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     vec![OpSpec { op: "linalg.gemm with alpha", cases }]
 }
 
-fn params(([m, n, k], [ta, tb, tc]): Product, output: Output) -> GemmParams {
+fn params(([m, n, k], [ta, tb, tc]): ProductCase, output: Output) -> GemmParams {
     let strides = |rows: u64, cols: u64, transposed: bool| {
         let (row, col) = if transposed { (1, rows) } else { (cols, 1) };
         MatrixStrides { batch: [0, 0, 0, rows * cols], row, col }
@@ -110,7 +110,7 @@ fn run<T: Real>(
     Ok(wide(&q.download(&c)?))
 }
 
-fn scaled<T: Real>(q: &Conditioned, product: Product, output: Output) -> Result<(), Failure> {
+fn scaled<T: Real>(q: &Conditioned, product: ProductCase, output: Output) -> Result<(), Failure> {
     let p = params(product, output);
     let (matrices, m, n, k) = (p.batch[BATCH_AXES - 1], p.m, p.n, p.k);
     let mut random = InputSource::new(m * 1009 + k);

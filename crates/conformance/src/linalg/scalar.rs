@@ -10,10 +10,10 @@ use super::{batches, elementwise::BINARIES, model::InputSource, typed};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// The shape, and the strides of x.
-type Layout = [&'static [u64]; 2];
+type StridedShape = [&'static [u64]; 2];
 
 /// Row-major, transposed, with gaps, repeated, of six axes, of one element, and empty.
-const LAYOUTS: [Layout; 11] = [
+const LAYOUTS: [StridedShape; 11] = [
     [&[1030], &[1]],
     [&[3], &[1]],
     [&[3, 5, 7], &[35, 7, 1]],
@@ -42,7 +42,7 @@ pub(super) fn specs() -> OpSpec {
     OpSpec { op: "linalg.binary_scalar", cases }
 }
 
-fn in_each_type(name: &str, layout: Layout, skip: usize, numbers: &'static [f32]) -> [Case; 3] {
+fn in_each_type(name: &str, layout: StridedShape, skip: usize, numbers: &'static [f32]) -> [Case; 3] {
     typed!(name, combined(layout, skip, numbers))
 }
 

@@ -4,14 +4,14 @@ use nn_ops::{Annealing, Rule, Schedule, WeightDecay};
 
 /// A weight with its optimizer state.
 #[derive(Clone, Copy)]
-pub(super) struct Weight {
+pub(super) struct WeightState {
     pub(super) w: f64,
     pub(super) m: f64,
     pub(super) v: f64,
     pub(super) decays: bool,
 }
 
-impl Weight {
+impl WeightState {
     pub(super) fn new(w: f32, decays: bool) -> Self {
         Self { w: w.into(), m: 0.0, v: 0.0, decays }
     }

@@ -9,7 +9,7 @@ use nn_ops::{
     Schedule, WeightDecay,
 };
 
-use super::model::{Weight, rate};
+use super::model::{WeightState, rate};
 use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
@@ -64,11 +64,11 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
     let table = ParameterTable::new(&tensors())?;
     let (mut values, mut gradients) = (ParameterArena::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
     let mut optimizer = Optimizer::new(q, config, &table)?;
-    let mut model: Vec<Vec<Weight>> = Vec::new();
+    let mut model: Vec<Vec<WeightState>> = Vec::new();
     for (i, id) in table.ids().enumerate() {
         let start: Vec<f32> = InputSource::new(i as u64).reals(table.layout(id)?.numel());
         values.write(q, id, &start)?;
-        model.push(start.into_iter().map(|w| Weight::new(w, i > 0)).list());
+        model.push(start.into_iter().map(|w| WeightState::new(w, i > 0)).list());
     }
     for t in 1..=100i32 {
         let mut all: Vec<Vec<f32>> = Vec::new();

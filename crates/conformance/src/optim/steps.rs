@@ -8,7 +8,7 @@ use core_types::params::optim::{AdamParams, SgdParams, StepState};
 use half::{bf16, f16};
 use nn_ops::{Rule, WeightDecay};
 
-use super::{model::Weight, record::on_elements, typed};
+use super::{model::WeightState, record::on_elements, typed};
 use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
@@ -130,9 +130,9 @@ fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradient
             unless_kept(copy)?;
             continue;
         }
-        let mut model: Vec<Weight> = Vec::new();
+        let mut model: Vec<WeightState> = Vec::new();
         for i in 0..n {
-            let mut weight = Weight::new(start_w[skip + i], i < 500);
+            let mut weight = WeightState::new(start_w[skip + i], i < 500);
             weight.v = start_v[skip + i].into();
             let rule = Rule::Sgd { momentum: params.momentum.into(), nesterov: momentum };
             let g = f64::from(data.g[skip + i].to_f32()) / 16.0;
@@ -182,15 +182,15 @@ fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: GradientTy
             unless_kept(copy)?;
             continue;
         }
-        let mut model: Vec<Weight> = Vec::new();
+        let mut model: Vec<WeightState> = Vec::new();
         for i in skip..n + skip {
-            let mut weight = Weight::new(start_w[i], i - skip < 500);
+            let mut weight = WeightState::new(start_w[i], i - skip < 500);
             (weight.m, weight.v) = (start_m[i].into(), start_v[i].into());
             let rule = Rule::Adam { beta1: 0.875, beta2: 0.9375, eps: 0.001 };
             weight.step(rule, WeightDecay::Decoupled(0.5), 0.125, 3, f64::from(data.g[i].to_f32()) / 16.0);
             model.push(weight);
         }
-        let each = |number: fn(&Weight) -> f64| model.iter().map(number).list();
+        let each = |number: fn(&WeightState) -> f64| model.iter().map(number).list();
         Failure::unless_close(&each(|weight| weight.m), &m[skip..], 1e-6, 3e-7)?;
         Failure::unless_close(&each(|weight| weight.v), &v[skip..], 1e-6, 3e-7)?;
         Failure::unless_close(&each(|weight| weight.w), &w[skip..], 2e-6, 1e-6)?;

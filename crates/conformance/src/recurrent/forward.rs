@@ -9,7 +9,7 @@ use backend_api::{
 use core_types::params::recurrent::{GruInputs, GruVariant};
 use half::{bf16, f16};
 
-use super::model::{EnsembleInputs, ForwardResults, Sizes};
+use super::model::{EnsembleInputs, ForwardResults, RecurrentSizes};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
@@ -38,8 +38,8 @@ pub(super) const SIZES: [[usize; 5]; 14] = [
     [0, 3, 2, 4, 5],
 ];
 
-pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes {
-    Sizes { members, batch, steps, input, hidden }
+pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> RecurrentSizes {
+    RecurrentSizes { members, batch, steps, input, hidden }
 }
 
 /// The values in `T`.

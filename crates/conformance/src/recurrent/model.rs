@@ -19,7 +19,7 @@ pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
 
 /// Sizes of a case.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct RecurrentSizes {
     pub(super) members: usize,
     pub(super) batch: usize,
     pub(super) steps: usize,
@@ -50,8 +50,8 @@ impl EnsembleInputs {
     /// Initial weights, uniform in `+-sqrt(2 / (input + hidden))`.
     ///
     /// All other values are of order 1.
-    pub(super) fn new(sizes: Sizes, variant: GruVariant, inputs: GruInputs) -> Self {
-        let Sizes { members, batch, steps, input, hidden } = sizes;
+    pub(super) fn new(sizes: RecurrentSizes, variant: GruVariant, inputs: GruInputs) -> Self {
+        let RecurrentSizes { members, batch, steps, input, hidden } = sizes;
         let params = GruParams {
             members: members as u64,
             batch: batch as u64,

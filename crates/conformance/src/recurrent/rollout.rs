@@ -11,7 +11,7 @@ use half::{bf16, f16};
 
 use super::{
     forward::{named, of_type, rounded, unless_all_close},
-    model::{EnsembleInputs, Sizes, StateChange, values},
+    model::{EnsembleInputs, RecurrentSizes, StateChange, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
@@ -108,7 +108,7 @@ impl Rollout {
         let Mode(part, head, feedback) = mode;
         let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
         let form = if feedback == Feedback::None { GruInputs::Sequence } else { GruInputs::Constant };
-        let inputs = EnsembleInputs::new(Sizes { members, batch, steps, input, hidden }, variant, form);
+        let inputs = EnsembleInputs::new(RecurrentSizes { members, batch, steps, input, hidden }, variant, form);
         let back = || [values(18, hidden * input, 2.0 / (hidden as f32).sqrt()), values(19, input, 0.5)];
         let (gru, stochastic_len, mask) = (inputs.params, stochastic as u64, StateMask::NONE);
         let params = RolloutParams { gru, stochastic: stochastic_len, part, head, feedback, eps: 0.0, mask };

@@ -41,7 +41,7 @@ const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_
 }
 
 /// A way to prove: from a given trace, or from the inputs of its generation.
-type Way<'w, 's, S> = &'w dyn Fn(&mut StatementProver<'s, Conditioned, S>) -> Result<StatementProof, ProveError>;
+type ProveFn<'w, 's, S> = &'w dyn Fn(&mut StatementProver<'s, Conditioned, S>) -> Result<StatementProof, ProveError>;
 
 /// Proves a statement twice in each of these ways and verifies the proof.
 ///
@@ -52,7 +52,7 @@ fn hold<'s, S: Statement>(
     residency: Residency,
     statement: &'s S,
     expected: &str,
-    ways: &[Way<'_, 's, S>],
+    ways: &[ProveFn<'_, 's, S>],
 ) -> Result<(), Failure> {
     let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency)?;
     for way in ways.iter().chain(ways) {
@@ -96,7 +96,7 @@ fn steps(
 ) -> Case {
     Case::new(name, move |q| {
         let machine = StateMachine::new(log_steps, first.map(M31::from_u32))?;
-        let ways: [Way<'_, '_, _>; 2] =
+        let ways: [ProveFn<'_, '_, _>; 2] =
             [&|prover| prover.prove(q, &machine.trace()), &|prover| prover.prove_from(q, &machine)];
         hold(q, config, residency, &machine, expected, &ways)
     })

@@ -44,10 +44,10 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 /// Makes a number of elements.
-type Values<T> = fn(&mut InputSource, usize) -> Vec<T>;
+type MakeElements<T> = fn(&mut InputSource, usize) -> Vec<T>;
 
 /// Copies of many elements, and refusals.
-fn many<T: StridedElement>(values: Values<T>) -> Vec<Case> {
+fn many<T: StridedElement>(values: MakeElements<T>) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for n in BATCHES {
         cases.push(Case::new(format!("the transpose of {n} rows"), move |q| {
@@ -61,7 +61,7 @@ fn many<T: StridedElement>(values: Values<T>) -> Vec<Case> {
 }
 
 /// Copies of every layout, of many elements, and refusals.
-fn every<T: StridedElement>(values: Values<T>) -> Vec<Case> {
+fn every<T: StridedElement>(values: MakeElements<T>) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for layouts in LAYOUTS {
         cases.push(Case::new(format!("{layouts:?}"), move |q| copied(q, &layouts, values)));
@@ -86,7 +86,7 @@ fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     places
 }
 
-fn copied<T: StridedElement>(q: &Conditioned, layouts: &[&[u64]; 3], values: Values<T>) -> Result<(), Failure> {
+fn copied<T: StridedElement>(q: &Conditioned, layouts: &[&[u64]; 3], values: MakeElements<T>) -> Result<(), Failure> {
     let (from, to) = (places(layouts[0], layouts[1]), places(layouts[0], layouts[2]));
     let len = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
     // The buffer of y has three elements more, which stay, as do those in the gaps of y.

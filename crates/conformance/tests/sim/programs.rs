@@ -39,14 +39,14 @@ fn secure(len: usize, salt: u64) -> Vec<QM31> {
 }
 
 /// Columns of an AIR, in the order of their rows.
-struct Trace {
+struct AnyTrace {
     columns: Vec<Vec<Vec<M31>>>,
     preprocessed: Vec<Vec<M31>>,
     challenges: Vec<QM31>,
     claimed_sum: QM31,
 }
 
-impl Trace {
+impl AnyTrace {
     /// Columns of any values: no constraint is satisfied.
     fn any(recorded: &Recorded, log_size: u32) -> Self {
         let mut salt = 0;
@@ -91,7 +91,7 @@ impl Trace {
 }
 
 /// A program on a trace.
-struct Run<'a> {
+struct ProgramRun<'a> {
     program: &'a Program,
     params: AirParams,
     masks: Vec<MaskAt>,
@@ -100,8 +100,8 @@ struct Run<'a> {
     powers: Vec<QM31>,
 }
 
-impl<'a> Run<'a> {
-    fn new(program: &'a Program, trace: &Trace, log_size: u32) -> Self {
+impl<'a> ProgramRun<'a> {
+    fn new(program: &'a Program, trace: &AnyTrace, log_size: u32) -> Self {
         let (values, masks) = trace.stored(program, log_size);
         let (registers, outputs) = (program.registers(), program.outputs());
         let params = AirParams { log_rows: LOG_ROWS, log_size, registers, outputs };
@@ -174,8 +174,8 @@ impl Holder {
         self.held += 1;
         let recorded = Recorded::new(air).unwrap();
         for log_size in LOG_SIZES {
-            let trace = Trace::any(&recorded, log_size);
-            let run = Run::new(recorded.constraint_program(), &trace, log_size);
+            let trace = AnyTrace::any(&recorded, log_size);
+            let run = ProgramRun::new(recorded.constraint_program(), &trace, log_size);
             run.expect_text(ProgramKind::Evaluate);
             let expected = run.evaluate(&self.processor).unwrap();
             assert_eq!(run.evaluate(&self.compiled).unwrap(), expected);
@@ -185,7 +185,7 @@ impl Holder {
             }
         }
         if let Some(program) = recorded.fraction_program() {
-            let run = Run::new(program, &Trace::any(&recorded, LOG_ROWS), LOG_ROWS);
+            let run = ProgramRun::new(program, &AnyTrace::any(&recorded, LOG_ROWS), LOG_ROWS);
             run.expect_text(ProgramKind::Fractions);
             let expected = run.fractions(&self.processor).unwrap();
             assert_eq!(run.fractions(&self.compiled).unwrap(), expected);
@@ -195,7 +195,7 @@ impl Holder {
 }
 
 /// The constraints of every row times their powers, added up, as they are stored.
-fn sums_row_by_row<A: Air>(air: &A, trace: &Trace, powers: &[QM31]) -> Vec<M31> {
+fn sums_row_by_row<A: Air>(air: &A, trace: &AnyTrace, powers: &[QM31]) -> Vec<M31> {
     let len = 1usize << LOG_ROWS;
     let mut sums = vec![M31::ZERO; 4 * len];
     let host = HostTrace {
@@ -247,7 +247,7 @@ fn compiled_programs_take_a_fraction_of_the_instructions_of_interpreted_ones() {
     let holder = Holder::new("");
     let recorded = Recorded::new(&WideFibonacci::new(4, 100).unwrap()).unwrap();
     let log_size = 7;
-    let run = Run::new(recorded.constraint_program(), &Trace::any(&recorded, log_size), log_size);
+    let run = ProgramRun::new(recorded.constraint_program(), &AnyTrace::any(&recorded, log_size), log_size);
     let count = |q: &CudaQueue| {
         let before = holder.session.counters().kernels.lane_instructions;
         run.evaluate(q).unwrap();

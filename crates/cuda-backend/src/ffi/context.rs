@@ -27,7 +27,7 @@ use cust::{
     error::CudaResult,
 };
 
-use super::counts::Counts;
+use super::counts::CallCounts;
 use crate::{
     error::{DriverFault, status_of},
     sync::lock,
@@ -76,7 +76,7 @@ pub(crate) struct CudaContext {
     disowned: AtomicBool,
     /// Calls refused because of a running capture.
     refused_captures: AtomicU64,
-    counts: Counts,
+    counts: CallCounts,
     submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct CudaContext {
 /// two threads that submit uses of the same two blocks to two streams could deadlock.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
-pub(crate) struct Turn<'a> {
+pub(crate) struct SubmissionTurn<'a> {
     _submission: MutexGuard<'a, ()>,
 }
 
@@ -120,7 +120,7 @@ impl CudaContext {
             hung: AtomicBool::new(false),
             disowned: AtomicBool::new(false),
             refused_captures: AtomicU64::new(0),
-            counts: Counts::default(),
+            counts: CallCounts::default(),
             submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
@@ -219,8 +219,8 @@ impl CudaContext {
     }
 
     /// Waits for the right to submit. The thread must not hold it already.
-    pub(crate) fn turn(&self) -> Turn<'_> {
-        Turn { _submission: lock(&self.submission) }
+    pub(crate) fn turn(&self) -> SubmissionTurn<'_> {
+        SubmissionTurn { _submission: lock(&self.submission) }
     }
 
     /// Waits for all work of all streams.

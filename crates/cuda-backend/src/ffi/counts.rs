@@ -6,7 +6,7 @@ use backend_api::Submissions;
 
 /// How often a context was called, and for what.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct CallCounts {
     calls: AtomicU64,
     launches: AtomicU64,
     replays: AtomicU64,
@@ -15,7 +15,7 @@ pub(super) struct Counts {
     waits: AtomicU64,
 }
 
-impl Counts {
+impl CallCounts {
     /// Counts a call by its name.
     pub(super) fn called(&self, call: &str) {
         add(&self.calls);

@@ -22,7 +22,7 @@ mod process;
 mod stream;
 
 pub use context::abandoned;
-pub(crate) use context::{CAPTURE_CODES, CudaContext, Turn};
+pub(crate) use context::{CAPTURE_CODES, CudaContext, SubmissionTurn};
 pub(crate) use device::device_attribute;
 pub(crate) use event::{CudaEvent, Events};
 pub(crate) use graph::{Captured, Executable, Relaxed};

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 
 use cuda_loader::ffi;
 
-use super::{CudaEvent, CudaStream, Events, Turn};
+use super::{CudaEvent, CudaStream, Events, SubmissionTurn};
 use crate::{error::DriverFault, sync::lock};
 
 /// How many other streams a stream remembers that its work comes after.
@@ -65,7 +65,7 @@ impl CudaStream {
         earlier: &Self,
         at: u64,
         events: &Events,
-        turn: &Turn<'_>,
+        turn: &SubmissionTurn<'_>,
     ) -> Result<(), DriverFault> {
         if self.is_after(earlier, at) {
             return Ok(());
@@ -85,7 +85,12 @@ impl CudaStream {
     }
 
     /// Lets later work run after all work that `earlier` holds now.
-    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), DriverFault> {
+    pub(crate) fn order_after_all(
+        &self,
+        earlier: &Self,
+        events: &Events,
+        turn: &SubmissionTurn<'_>,
+    ) -> Result<(), DriverFault> {
         self.order_after(earlier, earlier.submitted(turn), events, turn)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use cuda_loader::ffi::{self, CUcontext, CUstream};
 
-use super::{CudaContext, Turn};
+use super::{CudaContext, SubmissionTurn};
 use crate::error::DriverFault;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -98,12 +98,12 @@ impl CudaStream {
     }
 
     /// The number of the next piece of work, which the caller submits in this turn.
-    pub(crate) fn issue(&self, _turn: &Turn<'_>) -> u64 {
+    pub(crate) fn issue(&self, _turn: &SubmissionTurn<'_>) -> u64 {
         self.issued.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// The number of the last piece of work; all up to it are submitted.
-    pub(super) fn submitted(&self, _turn: &Turn<'_>) -> u64 {
+    pub(super) fn submitted(&self, _turn: &SubmissionTurn<'_>) -> u64 {
         self.issued.load(Ordering::Acquire)
     }
 

@@ -49,7 +49,7 @@ pub enum ManifestError {
 
 /// The manifest of a module, written by the build of the kernels.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Manifest {
+pub(super) struct ModuleManifest {
     module: String,
     pub(super) target: String,
     pub(super) ptx_version: String,
@@ -154,7 +154,7 @@ pub(super) enum DynamicShared {
     },
 }
 
-impl Manifest {
+impl ModuleManifest {
     /// Reads the manifest of module `name` and checks it, including against the PTX.
     pub(super) fn read(name: &str, text: &str, ptx: &str) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_str(text).map_err(|error| ManifestError::Syntax(error.to_string()))?;
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_manifest_of_the_build_is_read() {
         let params = parameters(&[(0, 8, 8), (8, 4, 4)]);
-        let manifest = Manifest::read("m", &kernel(&params, "[256,1,1]", r#"{"up_to":4096}"#), PTX).unwrap();
+        let manifest = ModuleManifest::read("m", &kernel(&params, "[256,1,1]", r#"{"up_to":4096}"#), PTX).unwrap();
         assert_eq!(manifest.kernels[0].parameter_bytes(), 12);
         assert_eq!(manifest.kernels[0].dynamic_shared, Some(DynamicShared::UpTo { up_to: 4096 }));
         assert_eq!(manifest.capability(), Ok((8, 0)));
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn contradictions_are_refused_with_the_kernel() {
         let refused = |params: &str, block: &str| {
-            let read = Manifest::read("m", &kernel(params, block, "null"), PTX);
+            let read = ModuleManifest::read("m", &kernel(params, block, "null"), PTX);
             assert!(matches!(read, Err(ManifestError::Kernel { kernel, .. }) if kernel == "m_k"), "{params} {block}");
         };
         refused(&parameters(&[(2, 4, 4)]), "[1,1,1]");
@@ -276,7 +276,7 @@ mod tests {
         refused("[]", "[4294967295,4294967295,4294967295]");
         for (params, block) in [(parameters(&[(0, 4, 4), (4088, 8, 8)]), "[1024,1,1]"), (parameters(&[]), "[2,16,32]")]
         {
-            assert!(Manifest::read("m", &kernel(&params, block, "null"), PTX).is_ok(), "{params} {block}");
+            assert!(ModuleManifest::read("m", &kernel(&params, block, "null"), PTX).is_ok(), "{params} {block}");
         }
     }
 
@@ -285,7 +285,7 @@ mod tests {
         let whole = kernel("[]", "[1,1,1]", "null");
         let entry = &whole[whole.find(r#"{"name""#).unwrap()..whole.rfind("]}").unwrap()];
         let twice = whole.replace(entry, &format!("{entry},{entry}"));
-        let listed = |text: &str| Manifest::read("m", text, PTX).map(|_| ());
+        let listed = |text: &str| ModuleManifest::read("m", text, PTX).map(|_| ());
         let refused = |kernel: &str, what| Err(ManifestError::Kernel { kernel: kernel.to_owned(), what });
         assert_eq!(listed(&whole), Ok(()));
         assert_eq!(listed(&twice), refused("m_k", "the kernel is listed twice"));
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn values_of_another_kind_are_refused() {
         let whole = kernel(&parameters(&[(0, 8, 8)]), "[64,1,1]", r#"{"up_to":4096}"#);
-        assert!(Manifest::read("m", &whole, PTX).is_ok());
+        assert!(ModuleManifest::read("m", &whole, PTX).is_ok());
         for (right, wrong) in [
             (r#""size":8"#, r#""size":-8"#),
             (r#""size":8"#, r#""size":8.5"#),
@@ -311,7 +311,7 @@ mod tests {
         ] {
             let changed = whole.replace(right, wrong);
             assert_ne!(changed, whole, "{wrong}");
-            let read = Manifest::read("m", &changed, PTX);
+            let read = ModuleManifest::read("m", &changed, PTX);
             assert!(matches!(read, Err(ManifestError::Syntax(_))), "{wrong}");
         }
     }
@@ -320,11 +320,11 @@ mod tests {
     fn every_truncation_and_every_foreign_text_is_refused() {
         let whole = text("");
         for end in 0..whole.len() {
-            assert!(matches!(Manifest::read("m", &whole[..end], PTX), Err(ManifestError::Syntax(_))), "{end}");
+            assert!(matches!(ModuleManifest::read("m", &whole[..end], PTX), Err(ManifestError::Syntax(_))), "{end}");
         }
-        assert!(matches!(Manifest::read("n", &whole, PTX), Err(ManifestError::OtherModule(_))));
-        assert!(matches!(Manifest::read("m", &whole, &PTX[1..]), Err(ManifestError::Foreign { .. })));
+        assert!(matches!(ModuleManifest::read("n", &whole, PTX), Err(ManifestError::OtherModule(_))));
+        assert!(matches!(ModuleManifest::read("m", &whole, &PTX[1..]), Err(ManifestError::Foreign { .. })));
         let other = whole.replace("sm_80", "gfx90a");
-        assert!(matches!(Manifest::read("m", &other, PTX), Err(ManifestError::Target(_))));
+        assert!(matches!(ModuleManifest::read("m", &other, PTX), Err(ManifestError::Target(_))));
     }
 }

@@ -19,7 +19,7 @@ const MOST: usize = 512;
 pub(crate) type ProgramDigest = [u8; 32];
 
 /// The modules of a program's parts; none if it is too long to be compiled.
-type Modules = Arc<[LazyModule]>;
+type ProgramModules = Arc<[LazyModule]>;
 
 /// Programs that were compiled, or that the driver would not compile.
 #[derive(Debug, Default)]
@@ -30,11 +30,11 @@ pub(crate) struct Programs {
 #[derive(Debug, Default)]
 struct ProgramCache {
     /// The last one that was used comes last.
-    held: VecDeque<(ProgramDigest, Modules)>,
+    held: VecDeque<(ProgramDigest, ProgramModules)>,
     /// Programs evicted while a recording forbade waiting for the device.
     ///
     /// Releasing them waits for the device, so they are released later.
-    retired: Vec<Modules>,
+    retired: Vec<ProgramModules>,
     compiled: u64,
 }
 
@@ -82,7 +82,7 @@ impl Programs {
         digest: &ProgramDigest,
         may_wait: bool,
         make: impl FnOnce() -> Result<Vec<LazyModule>, ModuleError>,
-    ) -> Result<Modules, ModuleError> {
+    ) -> Result<ProgramModules, ModuleError> {
         let mut state = lock(&self.state);
         let known = state.held.iter().position(|(known, _)| known == digest);
         if let Some(known) = known.and_then(|at| state.held.remove(at)) {
@@ -90,10 +90,10 @@ impl Programs {
             state.held.push_back(known);
             return Ok(modules);
         }
-        let modules: Modules = make()?.into();
+        let modules: ProgramModules = make()?.into();
         state.compiled += modules.len() as u64;
         state.held.push_back((*digest, Arc::clone(&modules)));
-        let count = |(_, modules): &(ProgramDigest, Modules)| modules.len().max(1);
+        let count = |(_, modules): &(ProgramDigest, ProgramModules)| modules.len().max(1);
         let mut modules_held: usize = state.held.iter().map(count).sum();
         while modules_held > MOST
             && state.held.len() > 1

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ffi::CString};
 
-use super::{ManifestError, ModuleError, manifest::Manifest};
+use super::{ManifestError, ModuleError, manifest::ModuleManifest};
 
 /// One module: PTX and its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct ModuleText {
 #[derive(Debug)]
 pub(super) struct CheckedText {
     pub(super) name: String,
-    pub(super) manifest: Manifest,
+    pub(super) manifest: ModuleManifest,
     pub(super) ptx: CString,
 }
 
@@ -29,7 +29,7 @@ impl CheckedText {
     pub(super) fn new(text: ModuleText) -> Result<Self, ModuleError> {
         let name = text.name.into_owned();
         let invalid = |reason| ModuleError::Manifest { module: name.clone(), reason };
-        let manifest = Manifest::read(&name, &text.manifest, &text.ptx).map_err(invalid)?;
+        let manifest = ModuleManifest::read(&name, &text.manifest, &text.ptx).map_err(invalid)?;
         let zero = |_| ManifestError::Syntax("the PTX contains a zero byte".to_owned());
         let ptx = CString::new(text.ptx.into_owned()).map_err(zero).map_err(invalid)?;
         Ok(Self { name, manifest, ptx })

@@ -10,7 +10,7 @@ use backend_api::{BackendError, Reservation};
 use super::{BlockAccess, DevicePool, Uses};
 use crate::{
     error::DriverFault,
-    ffi::{CudaStream, Events, Turn},
+    ffi::{CudaStream, Events, SubmissionTurn},
     sync::lock,
 };
 
@@ -77,7 +77,7 @@ impl DeviceBlock {
         stream: &Arc<CudaStream>,
         at: u64,
         access: BlockAccess,
-        turn: &Turn<'_>,
+        turn: &SubmissionTurn<'_>,
     ) -> Result<(), DriverFault> {
         if access == BlockAccess::Write {
             lock(&self.lists).written = None;

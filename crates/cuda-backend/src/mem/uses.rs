@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     error::DriverFault,
-    ffi::{CudaStream, Events, Turn},
+    ffi::{CudaStream, Events, SubmissionTurn},
 };
 
 /// The access of a submission to a block.
@@ -45,7 +45,7 @@ impl Uses {
         at: u64,
         access: BlockAccess,
         events: &Events,
-        turn: &Turn<'_>,
+        turn: &SubmissionTurn<'_>,
     ) -> Result<(), DriverFault> {
         if let Some(write) = &self.write {
             stream.order_after(&write.stream, write.at, events, turn)?;

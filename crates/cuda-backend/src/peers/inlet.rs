@@ -17,11 +17,11 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Inlet {
     owner: Arc<CudaContext>,
-    way: Way,
+    way: CopyWay,
 }
 
 #[derive(Debug)]
-enum Way {
+enum CopyWay {
     Device,
     Peer,
     Host(Courier),
@@ -31,9 +31,9 @@ impl Inlet {
     /// The way from `owner` along the route of `link`.
     pub(super) fn new(owner: &CudaQueue, link: &Link) -> Result<Self, DriverFault> {
         let way = match link.route {
-            Route::Device => Way::Device,
-            Route::Peer => Way::Peer,
-            Route::Host(_) => Way::Host(Courier::new(owner.device())?),
+            Route::Device => CopyWay::Device,
+            Route::Peer => CopyWay::Peer,
+            Route::Host(_) => CopyWay::Host(Courier::new(owner.device())?),
         };
         Ok(Self { owner: Arc::clone(owner.device().context()), way })
     }
@@ -46,8 +46,8 @@ impl Inlet {
     /// The courier's stream that the copies use besides the reader's, if there is one.
     pub(super) fn stream(&self) -> Option<&Arc<CudaStream>> {
         match &self.way {
-            Way::Device | Way::Peer => None,
-            Way::Host(courier) => Some(courier.stream()),
+            CopyWay::Device | CopyWay::Peer => None,
+            CopyWay::Host(courier) => Some(courier.stream()),
         }
     }
 
@@ -76,11 +76,11 @@ impl Inlet {
             // SAFETY: the offer has `target.bytes()` bytes from there on, in this context, and its
             // rank neither frees nor writes them before the point where this rank has read them, or
             // before this rank reports that no copy runs any more.
-            Way::Device => unsafe { copy_within(track, target, source) },
+            CopyWay::Device => unsafe { copy_within(track, target, source) },
             // SAFETY: as above; the bytes are of `owner`'s device.
-            Way::Peer => unsafe { copy_between(track, target, &self.owner, source) },
+            CopyWay::Peer => unsafe { copy_between(track, target, &self.owner, source) },
             // SAFETY: as above; the courier is of `owner`'s device, and waits until the bytes are there.
-            Way::Host(courier) => unsafe { copy_through_host(track, target, courier, source) },
+            CopyWay::Host(courier) => unsafe { copy_through_host(track, target, courier, source) },
         }
     }
 }

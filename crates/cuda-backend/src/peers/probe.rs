@@ -37,8 +37,8 @@ pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
     let is_new = |(owner, reader): &(&CudaQueue, &CudaQueue)| {
         begun.insert([owner, reader].map(|q| q.device().context().id())) // queues may be of one device
     };
-    let trials = pairs(queues).filter(is_new).filter_map(|(owner, reader)| Trial::begin(owner, reader));
-    let trials: Vec<Trial<'_>> = trials.collect();
+    let trials = pairs(queues).filter(is_new).filter_map(|(owner, reader)| LinkTrial::begin(owner, reader));
+    let trials: Vec<LinkTrial<'_>> = trials.collect();
     trials.into_iter().try_for_each(|trial| trial.complete().map(drop))?;
     pairs(queues).map(|(owner, reader)| link(owner, reader)).collect()
 }
@@ -73,7 +73,7 @@ fn pairs(queues: &[CudaQueue]) -> impl Iterator<Item = (&CudaQueue, &CudaQueue)>
 
 /// The link from the device of `owner` to the device of `reader`.
 pub(super) fn link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendError> {
-    if let Some(trial) = Trial::begin(owner, reader) {
+    if let Some(trial) = LinkTrial::begin(owner, reader) {
         return trial.complete();
     }
     let known = reader.device().links().get(&owner.device().context().id()).cloned();
@@ -88,7 +88,7 @@ fn untried(owner: &CudaQueue, reader: &CudaQueue) -> Link {
 }
 
 /// A link that is being tried.
-struct Trial<'a> {
+struct LinkTrial<'a> {
     owner: &'a CudaQueue,
     reader: &'a CudaQueue,
     link: Link,
@@ -96,7 +96,7 @@ struct Trial<'a> {
     reached: Result<(), Refusal>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> LinkTrial<'a> {
     /// Gives the reader access. `None` for a link that is known, or within a device.
     fn begin(owner: &'a CudaQueue, reader: &'a CudaQueue) -> Option<Self> {
         let [from, to] = [owner, reader].map(|q| q.device().context());

@@ -26,9 +26,9 @@ impl Display for PtxWord {
 
 /// A register of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wide(u32);
+pub(super) struct PtxWide(u32);
 
-impl Display for Wide {
+impl Display for PtxWide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "%rd{}", self.0)
     }
@@ -46,7 +46,7 @@ impl Display for Test {
 
 /// An address in global memory: the content of a register, plus an offset in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Address(pub(super) Wide, pub(super) u32);
+pub(super) struct Address(pub(super) PtxWide, pub(super) u32);
 
 impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,9 +83,9 @@ impl Assembly {
     }
 
     /// An instruction whose result has 64 bits.
-    pub(super) fn wide(&mut self, opcode: &str, operands: &[&dyn Display]) -> Wide {
+    pub(super) fn wide(&mut self, opcode: &str, operands: &[&dyn Display]) -> PtxWide {
         self.wides += 1;
-        let target = Wide(self.wides);
+        let target = PtxWide(self.wides);
         self.instruction(opcode, &target, operands);
         target
     }

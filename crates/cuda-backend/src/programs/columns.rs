@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use core_types::params::air::MaskAt;
 
-use super::assembly::{Address, Assembly, PtxWord, Wide};
+use super::assembly::{Address, Assembly, PtxWide, PtxWord};
 
 /// The position of a thread in its launch, and the addresses of its neighbours.
 ///
@@ -17,13 +17,13 @@ pub(super) struct ColumnReader {
     pub(super) log_rows: PtxWord,
     pub(super) log_size: PtxWord,
     /// Where the columns are.
-    pub(super) values: Wide,
+    pub(super) values: PtxWide,
     /// Where the list of masks is.
-    pub(super) masks: Wide,
+    pub(super) masks: PtxWide,
     /// Values common to all neighbours, computed with the first one.
     pub(super) row: Option<PositionRow>,
     /// The place that an offset leads to in a column that began where the buffer does.
-    pub(super) places: BTreeMap<i32, Wide>,
+    pub(super) places: BTreeMap<i32, PtxWide>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use core_types::field::{M31, P};
 
-use super::assembly::{Assembly, PtxWord, Wide};
+use super::assembly::{Assembly, PtxWide, PtxWord};
 
 /// The modulus as an operand of 64 bits.
 const P_WIDE: u64 = P as u64;
@@ -69,7 +69,7 @@ impl Assembly {
     }
 
     /// The sum of the lowest 31 bits and the 32 above them.
-    fn halves(&mut self, wide: Wide) -> PtxWord {
+    fn halves(&mut self, wide: PtxWide) -> PtxWord {
         let low = self.word("cvt.u32.u64", &[&wide]);
         let low = self.word("and.b32", &[&low, &P]);
         let high = self.wide("shr.u64", &[&wide, &31]);
@@ -78,26 +78,26 @@ impl Assembly {
     }
 
     /// A smaller number that is the same modulo `P`.
-    pub(super) fn folded(&mut self, wide: Wide) -> Wide {
+    pub(super) fn folded(&mut self, wide: PtxWide) -> PtxWide {
         let low = self.wide("and.b64", &[&wide, &P_WIDE]);
         let high = self.wide("shr.u64", &[&wide, &31]);
         self.wide("add.s64", &[&low, &high])
     }
 
     /// A word of at most `P + 5` that is the same modulo `P`.
-    pub(super) fn nearly_reduced(&mut self, wide: Wide) -> PtxWord {
+    pub(super) fn nearly_reduced(&mut self, wide: PtxWide) -> PtxWord {
         let once = self.folded(wide);
         self.halves(once)
     }
 
     /// A number modulo `P`.
-    pub(super) fn reduced(&mut self, wide: Wide) -> PtxWord {
+    pub(super) fn reduced(&mut self, wide: PtxWide) -> PtxWord {
         let word = self.nearly_reduced(wide);
         self.reduced_once(word)
     }
 
     /// `start` and the products of pairs, added up as they are. Their sum has 64 bits.
-    pub(super) fn sum_of_products(&mut self, start: Option<Wide>, pairs: &[(PtxWord, PtxWord)]) -> Wide {
+    pub(super) fn sum_of_products(&mut self, start: Option<PtxWide>, pairs: &[(PtxWord, PtxWord)]) -> PtxWide {
         let mut sum = start;
         for &(left, right) in pairs {
             if left == PtxWord::ZERO || right == PtxWord::ZERO {
@@ -137,10 +137,10 @@ impl Assembly {
     /// Without a start they are below [`SECURE_PRODUCT`].
     pub(super) fn add_secure_product(
         &mut self,
-        start: [Option<Wide>; 4],
+        start: [Option<PtxWide>; 4],
         [x0, x1, x2, x3]: [PtxWord; 4],
         [y0, y1, y2, y3]: [PtxWord; 4],
-    ) -> [Wide; 4] {
+    ) -> [PtxWide; 4] {
         let (not_y1, not_y3) = (self.complement(y1), self.complement(y3));
         // The product of the u parts, p0 + p1 i, enters times 2 + i: 2 p0 - p1 and p0 + 2 p1.
         let p0 = self.sum_of_products(None, &[(x2, y2), (x3, not_y3)]);

@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     ProgramKind, ProgramSource, THREADS,
-    assembly::{Address, Assembly, PtxWord, Wide},
+    assembly::{Address, Assembly, PtxWide, PtxWord},
     columns::ColumnReader,
-    outputs::{OutputSum, Planes},
+    outputs::{OutputPlanes, OutputSum},
     steps::{OutputSink, StepTranslator},
 };
 use crate::ModuleText;
@@ -110,7 +110,7 @@ fn body(source: &ProgramSource<'_>) -> String {
     let size = a.word("shl.b32", &[&one, &log_size]);
     let is_past = a.test("setp.ge.u32", &[&position, &size]);
     a.line(format_args!("@{is_past} bra {PAST}"));
-    let mut address = |name: &str| -> Wide {
+    let mut address = |name: &str| -> PtxWide {
         let k = pointers.iter().position(|(known, ..)| *known == name).unwrap_or(pointers.len());
         let address = a.wide("ld.param.b64", &[&format_args!("[{kernel}_param_{k}]")]);
         a.wide("cvta.to.global.u64", &[&address])
@@ -126,7 +126,7 @@ fn body(source: &ProgramSource<'_>) -> String {
     let place = a.wide("mad.wide.u32", &[&position, &4, &first]);
     let sink = match inverses {
         Some((_, powers)) => OutputSink::Sum(OutputSum::new(powers)),
-        None => OutputSink::Planes(Planes { place, plane: size }),
+        None => OutputSink::Planes(OutputPlanes { place, plane: size }),
     };
     let mut steps = StepTranslator {
         masks: source.masks,
@@ -147,7 +147,7 @@ fn body(source: &ProgramSource<'_>) -> String {
 }
 
 /// The inverse of the vanishing polynomial at a position.
-fn inverse(a: &mut Assembly, inverses: Wide, position: PtxWord, log_rows: PtxWord) -> PtxWord {
+fn inverse(a: &mut Assembly, inverses: PtxWide, position: PtxWord, log_rows: PtxWord) -> PtxWord {
     let number = a.word("shr.u32", &[&position, &log_rows]);
     let place = a.wide("mad.wide.u32", &[&number, &4, &inverses]);
     a.word("ld.global.nc.b32", &[&Address(place, 0)])

@@ -1,7 +1,7 @@
 //! What becomes of the outputs of a program: a sum with powers of a challenge, or planes.
 
 use super::{
-    assembly::{Address, Assembly, PtxWord, Wide},
+    assembly::{Address, Assembly, PtxWide, PtxWord},
     field::{PRODUCT, SECURE_PRODUCT, folded_bound},
 };
 
@@ -11,15 +11,15 @@ pub(super) const SECURE_BYTES: u32 = 16;
 /// Outputs times powers, added up in 64 bits for each coordinate.
 #[derive(Debug)]
 pub(super) struct OutputSum {
-    powers: Wide,
-    sums: [Option<Wide>; 4],
+    powers: PtxWide,
+    sums: [Option<PtxWide>; 4],
     /// What all coordinates are below.
     bound: u64,
 }
 
 impl OutputSum {
     /// No outputs yet. Their powers are at `powers`.
-    pub(super) fn new(powers: Wide) -> Self {
+    pub(super) fn new(powers: PtxWide) -> Self {
         Self { powers, sums: [None; 4], bound: 1 }
     }
 
@@ -48,7 +48,7 @@ impl OutputSum {
     }
 
     /// Adds the sum times a factor to four planes of `plane` words, the first one at `place`.
-    pub(super) fn finish(self, a: &mut Assembly, place: Wide, plane: PtxWord, factor: PtxWord) {
+    pub(super) fn finish(self, a: &mut Assembly, place: PtxWide, plane: PtxWord, factor: PtxWord) {
         for (k, sum) in (0u32..).zip(self.sums) {
             let sum = sum.map_or(PtxWord::ZERO, |sum| a.nearly_reduced(sum));
             let term = a.sum_of_products(None, &[(sum, factor)]);
@@ -63,14 +63,14 @@ impl OutputSum {
 
 /// Where outputs are written, four planes for each.
 #[derive(Debug)]
-pub(super) struct Planes {
+pub(super) struct OutputPlanes {
     /// The place of the position in the first plane.
-    pub(super) place: Wide,
+    pub(super) place: PtxWide,
     /// Words of a plane.
     pub(super) plane: PtxWord,
 }
 
-impl Planes {
+impl OutputPlanes {
     pub(super) fn write(&self, a: &mut Assembly, output: u16, value: [PtxWord; 4]) {
         for (k, word) in (4 * u32::from(output)..).zip(value) {
             let at = Address(plane_at(a, self.place, self.plane, k), 0);
@@ -80,6 +80,6 @@ impl Planes {
 }
 
 /// The place in plane `k` of a position whose place in the first one is `place`.
-fn plane_at(a: &mut Assembly, place: Wide, plane: PtxWord, k: u32) -> Wide {
+fn plane_at(a: &mut Assembly, place: PtxWide, plane: PtxWord, k: u32) -> PtxWide {
     if k == 0 { place } else { a.wide("mad.wide.u32", &[&plane, &(4 * k), &place]) }
 }

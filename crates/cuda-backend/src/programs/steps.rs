@@ -6,9 +6,9 @@ use core_types::{
 };
 
 use super::{
-    assembly::{Address, Assembly, PtxWord, Wide},
+    assembly::{Address, Assembly, PtxWide, PtxWord},
     columns::ColumnReader,
-    outputs::{OutputSum, Planes, SECURE_BYTES},
+    outputs::{OutputPlanes, OutputSum, SECURE_BYTES},
 };
 
 /// Estimated instructions of a step. Outputs are counted with the cost of a sum.
@@ -34,7 +34,7 @@ pub(super) enum OutputSink {
     /// Into a sum.
     Sum(OutputSum),
     /// Into memory.
-    Planes(Planes),
+    Planes(OutputPlanes),
 }
 
 /// What steps read, and where their results are.
@@ -43,7 +43,7 @@ pub(super) struct StepTranslator<'a> {
     pub(super) masks: &'a [MaskAt],
     pub(super) constants: &'a [M31],
     pub(super) columns: ColumnReader,
-    pub(super) challenges: Wide,
+    pub(super) challenges: PtxWide,
     pub(super) sink: OutputSink,
     /// What registers of the program hold; those that no step has set hold zero.
     pub(super) registers: Vec<PtxWord>,

@@ -29,7 +29,7 @@ impl Record for CudaQueue {
     type Graph = CudaGraph;
 
     fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<CudaGraph>, E> {
-        let Some(begun) = Begun::on(self)? else { return Ok(None) };
+        let Some(begun) = ActiveRecording::on(self)? else { return Ok(None) };
         let ran = body(&begun.queue());
         let Some(ended) = begun.end()? else { return Ok(None) };
         ran?;
@@ -44,7 +44,7 @@ impl Record for CudaQueue {
 /// A recording in progress.
 ///
 /// Its steps are not generic, so that they are compiled once and not for each body.
-struct Begun<'q> {
+struct ActiveRecording<'q> {
     device: &'q Arc<DeviceCtx>,
     stream: Arc<CudaStream>,
     recording: Arc<GraphRecording>,
@@ -52,7 +52,7 @@ struct Begun<'q> {
     refused: u64,
 }
 
-impl<'q> Begun<'q> {
+impl<'q> ActiveRecording<'q> {
     /// Begins a recording.
     ///
     /// `None` within another recording, which records ops anyway, and if the driver refuses.
@@ -76,7 +76,7 @@ impl<'q> Begun<'q> {
     }
 
     /// Ends the recording; `None` after a refusal, even if the body carried on.
-    fn end(self) -> Result<Option<Ended>, BackendError> {
+    fn end(self) -> Result<Option<EndedRecording>, BackendError> {
         let Self { device, stream, recording, refused } = self;
         let joined = recording.end(&stream, &device.context().turn());
         let captured = end(&stream);
@@ -87,17 +87,17 @@ impl<'q> Begun<'q> {
         if used.refused || device.context().refused_captures() != refused {
             return Ok(no_graph(device, "an op waits for the device; a wait cannot be captured in a graph".to_owned()));
         }
-        Ok(Some(Ended { captured: joined.and(captured), used }))
+        Ok(Some(EndedRecording { captured: joined.and(captured), used }))
     }
 }
 
 /// An ended recording.
-struct Ended {
+struct EndedRecording {
     captured: Result<Captured, DriverFault>,
     used: Used,
 }
 
-impl Ended {
+impl EndedRecording {
     /// The graph, ready to be replayed on `queue`.
     fn graph(self, queue: &CudaQueue) -> Result<Option<CudaGraph>, BackendError> {
         let ready = self.captured.and_then(|captured| {

@@ -10,7 +10,7 @@ use backend_api::BackendError;
 use crate::{
     device::DeviceCtx,
     error::DriverFault,
-    ffi::{CudaStream, Turn},
+    ffi::{CudaStream, SubmissionTurn},
     kernels::LoadedKernel,
     mem::{BlockAccess, DeviceBlock, PinnedPiece, Uses},
     sync::lock,
@@ -75,7 +75,7 @@ impl GraphRecording {
     /// Fails if the recording has ended.
     ///
     /// Queues of the recording that are left then have no stream that records.
-    pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
+    pub(crate) fn permit(&self, op: &'static str, _turn: &SubmissionTurn<'_>) -> Result<(), BackendError> {
         if lock(&self.state).ended {
             return Err(BackendError::Unsupported { op, why: "the recording of this queue has ended" });
         }
@@ -89,7 +89,7 @@ impl GraphRecording {
         &self,
         parent: &CudaStream,
         stream: &Arc<CudaStream>,
-        turn: &Turn<'_>,
+        turn: &SubmissionTurn<'_>,
     ) -> Result<(), BackendError> {
         self.permit("fork", turn)?;
         self.device.events().order(parent, stream)?;
@@ -106,7 +106,7 @@ impl GraphRecording {
         stream: &Arc<CudaStream>,
         at: u64,
         access: BlockAccess,
-        turn: &Turn<'_>,
+        turn: &SubmissionTurn<'_>,
     ) -> Result<(), DriverFault> {
         let mut state = lock(&self.state);
         let kept = state.blocks.entry(Arc::as_ptr(block).addr()).or_insert_with(|| KeptBlock {
@@ -145,7 +145,7 @@ impl GraphRecording {
     }
 
     /// Keeps pinned memory that work of this turn reads.
-    pub(crate) fn keep(&self, piece: PinnedPiece, _turn: &Turn<'_>) {
+    pub(crate) fn keep(&self, piece: PinnedPiece, _turn: &SubmissionTurn<'_>) {
         lock(&self.state).pieces.push(piece);
     }
 
@@ -156,7 +156,7 @@ impl GraphRecording {
     /// Admits no further work, and joins every forked stream to `first`.
     ///
     /// The recording then ends on the stream where it began.
-    pub(crate) fn end(&self, first: &CudaStream, _turn: &Turn<'_>) -> Result<(), DriverFault> {
+    pub(crate) fn end(&self, first: &CudaStream, _turn: &SubmissionTurn<'_>) -> Result<(), DriverFault> {
         let mut state = lock(&self.state);
         state.ended = true;
         let streams = state.streams.clone();

@@ -10,7 +10,7 @@ use super::GraphRecording;
 use crate::{
     device::DeviceCtx,
     error::DriverFault,
-    ffi::{CudaStream, Relaxed, Turn},
+    ffi::{CudaStream, Relaxed, SubmissionTurn},
     kernels::LoadedKernel,
     mem::{BlockAccess, Content, DeviceBlock, GRANULE_BYTES, PinnedPiece},
 };
@@ -28,10 +28,10 @@ pub(crate) struct Track {
 /// Held until the driver has taken the work.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
-pub(crate) struct Admitted<'a> {
+pub(crate) struct Submission<'a> {
     /// Its number on the stream.
     pub(crate) at: u64,
-    turn: Turn<'a>,
+    turn: SubmissionTurn<'a>,
 }
 
 impl Track {
@@ -138,7 +138,7 @@ impl Track {
         &self,
         op: &'static str,
         uses: &[(&Arc<DeviceBlock>, BlockAccess)],
-    ) -> Result<Admitted<'_>, BackendError> {
+    ) -> Result<Submission<'_>, BackendError> {
         let turn = self.device.context().turn();
         if let Some(recording) = &self.recording {
             recording.permit(op, &turn)?;
@@ -150,11 +150,11 @@ impl Track {
                 Some(recording) => recording.admit(block, &self.stream, at, *access, &turn)?,
             }
         }
-        Ok(Admitted { at, turn })
+        Ok(Submission { at, turn })
     }
 
     /// Notes a launch, for the report of a lost device.
-    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<LoadedKernel>) {
+    pub(crate) fn launched(&self, admitted: &Submission<'_>, kernel: &Arc<LoadedKernel>) {
         match &self.recording {
             None => self.device.context().launched(self.stream.id(), admitted.at, kernel.name()),
             Some(recording) => recording.launched(kernel),
@@ -164,7 +164,7 @@ impl Track {
     /// Gives pinned memory away until the work that was `admitted` and submitted is done.
     ///
     /// If that work is recorded, it is given away for good.
-    pub(crate) fn retire(&self, piece: PinnedPiece, admitted: Admitted<'_>) -> Result<(), DriverFault> {
+    pub(crate) fn retire(&self, piece: PinnedPiece, admitted: Submission<'_>) -> Result<(), DriverFault> {
         match &self.recording {
             None => {
                 drop(admitted);

@@ -1,6 +1,6 @@
 //! Budgets, pools and what happens when memory runs out.
 
-use crate::device::support::{Machine, config};
+use crate::device::support::{SimMachine, config};
 use backend_api::{BackendError, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
@@ -12,7 +12,7 @@ fn open(allocator: Allocator, budget: u64) -> CudaQueue {
 fn random_traces_stay_within_the_budget_and_return_to_nothing() {
     const LIMIT: u64 = 8 << 20;
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let _machine = Machine::clean("mem=64M;schedule=random");
+        let _machine = SimMachine::clean("mem=64M;schedule=random");
         let queue = open(allocator, LIMIT);
         let mut rng = fastrand::Rng::with_seed(1);
         let (mut held, mut live, mut refused) = (Vec::new(), 0u64, 0);
@@ -47,7 +47,7 @@ fn random_traces_stay_within_the_budget_and_return_to_nothing() {
 #[test]
 fn memory_that_a_pool_keeps_is_given_back_before_a_request_fails() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let _machine = Machine::clean("mem=64M");
+        let _machine = SimMachine::clean("mem=64M");
         let queue = open(allocator, 1 << 30);
         // Kept by the pool in pieces too short for what follows.
         let pieces: Vec<_> = (0..2).map(|_| queue.zeros::<u8>(24 << 20).unwrap()).collect();
@@ -67,14 +67,14 @@ fn one_refusal_is_tried_again_and_two_are_reported() {
     for (fault, allocator) in
         [("oom@cuMemAllocFromPoolAsync", Allocator::StreamOrdered), ("oom@cuMemAlloc_v2", Allocator::Caching)]
     {
-        let machine = Machine::new(&format!("{fault}:1"));
+        let machine = SimMachine::new(&format!("{fault}:1"));
         let queue = open(allocator, 64 << 20);
         assert!(queue.zeros::<u8>(100 << 10).is_ok(), "{fault}");
         drop(queue);
         machine.assert_clean();
         drop(machine);
 
-        let _machine = Machine::clean(fault);
+        let _machine = SimMachine::clean(fault);
         let queue = open(allocator, 64 << 20);
         assert_eq!(queue.zeros::<u8>(1024).unwrap_err(), BackendError::OutOfMemory { bytes: 1024 });
         assert_eq!(queue.budget().live_bytes(), 0);
@@ -84,7 +84,7 @@ fn one_refusal_is_tried_again_and_two_are_reported() {
 
 #[test]
 fn what_a_stream_gave_back_it_uses_again_without_a_call() {
-    let machine = Machine::new("schedule=lazy");
+    let machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Caching, 64 << 20);
     drop(queue.zeros::<u32>(1000).unwrap());
     let before = machine.counters().allocations;
@@ -97,7 +97,7 @@ fn what_a_stream_gave_back_it_uses_again_without_a_call() {
 #[test]
 fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
     // No room for a whole segment, so a large block has a segment as short as a small block's.
-    let machine = Machine::clean("mem=8M;fail=1@cuMemFree_v2:1");
+    let machine = SimMachine::clean("mem=8M;fail=1@cuMemFree_v2:1");
     let queue = open(Allocator::Caching, 64 << 20);
     drop(queue.alloc::<u8>(2 << 20).unwrap());
     let refused = queue.alloc::<u8>(7 << 20).unwrap_err();

@@ -1,6 +1,6 @@
 //! Buffers, views and transfers on the simulated driver.
 
-use crate::device::support::{Machine, POOLS, config, on_each, open, scale};
+use crate::device::support::{POOLS, SimMachine, config, on_each, open, scale};
 use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
@@ -26,7 +26,7 @@ fn what_is_written_is_read_back_at_every_length() {
 
 #[test]
 fn views_reach_their_elements_and_no_others() {
-    let _machine = Machine::clean("schedule=lazy");
+    let _machine = SimMachine::clean("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
     let mut buf = queue.upload(&[1u32; 300]).unwrap();
     let (left, right) = buf.view_mut().split_at(100).unwrap();
@@ -59,7 +59,7 @@ fn two_copies_to_the_host_are_in_flight_at_once() {
 
 #[test]
 fn elements_of_every_size_pass_whole() {
-    let _machine = Machine::new("schedule=random");
+    let _machine = SimMachine::new("schedule=random");
     let queue = open(Allocator::Auto).unwrap();
     let bytes: Vec<u8> = (0..=255).cycle().take(5_000_001).collect();
     assert!(queue.download(&queue.upload(&bytes).unwrap()).unwrap() == bytes);
@@ -73,7 +73,7 @@ fn elements_of_every_size_pass_whole() {
 
 #[test]
 fn a_bit_pattern_that_is_no_value_is_refused_with_its_index() {
-    let _machine = Machine::new("");
+    let _machine = SimMachine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let mut flags = queue.upload(&[true; 8]).unwrap();
     let launch = queue.kernel("test_spoil").unwrap().output("flags", &flags.view_mut());
@@ -86,7 +86,7 @@ fn a_bit_pattern_that_is_no_value_is_refused_with_its_index() {
 
 #[test]
 fn lengths_beyond_the_address_space_are_typed() {
-    let _machine = Machine::new("");
+    let _machine = SimMachine::new("");
     let queue = open(Allocator::Auto).unwrap();
     assert!(matches!(queue.zeros::<u64>(usize::MAX), Err(BackendError::LengthOverflow { .. })));
     assert!(matches!(queue.zeros::<u64>(usize::MAX / 4), Err(BackendError::LengthOverflow { .. })));
@@ -104,7 +104,7 @@ fn lengths_beyond_the_address_space_are_typed() {
 
 #[test]
 fn buffers_of_another_device_are_refused() {
-    let _machine = Machine::new("devices=2");
+    let _machine = SimMachine::new("devices=2");
     let first = open(Allocator::Auto).unwrap();
     let second = CudaQueue::open(CudaConfig { device: 1, ..config(Allocator::Auto) }).unwrap();
     let mut buf = first.upload(&[1u32; 4]).unwrap();

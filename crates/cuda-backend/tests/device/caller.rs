@@ -15,7 +15,7 @@ use cuda_loader::{
     ffi::{self, CUcontext, CUgraph, CUstream},
 };
 
-use crate::device::support::{Machine, config, on_each, open};
+use crate::device::support::{SimMachine, config, on_each, open};
 
 const SCHEDULES: [&str; 4] = ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 
@@ -28,7 +28,7 @@ macro_rules! ok {
 }
 
 /// The program on one device: its stream there, and its memory.
-struct Program {
+struct CallerProgram {
     device: i32,
     context: CUcontext,
     stream: CUstream,
@@ -36,7 +36,7 @@ struct Program {
     bytes: usize,
 }
 
-impl Program {
+impl CallerProgram {
     /// A program with `bytes` bytes of memory, whose stream fills them with `value`.
     fn new(device: i32, bytes: usize, value: u8) -> Self {
         let (mut context, mut stream, mut memory) = (CUcontext::NULL, CUstream::NULL, 0);
@@ -69,7 +69,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for CallerProgram {
     fn drop(&mut self) {
         ok!(cuCtxSetCurrent(self.context));
         ok!(cuMemFree_v2(self.memory));
@@ -98,7 +98,7 @@ fn write(caller: &CallerStream, address: u64, host: &[u8]) -> Result<(), CallerE
 fn copies_at_odd_offsets_keep_the_order_of_the_callers_stream() {
     on_each(&SCHEDULES, &[Allocator::Auto], |_, queue, at| {
         let mut rng = fastrand::Rng::with_seed(5);
-        let (mut expected, program) = (vec![7u8; 20_011], Program::new(0, 20_011, 7));
+        let (mut expected, program) = (vec![7u8; 20_011], CallerProgram::new(0, 20_011, 7));
         let caller = program.caller(&queue).unwrap();
         // Fills, writes and reads without a wait of the program's between them.
         for round in 0..60u8 {
@@ -127,9 +127,9 @@ fn copies_at_odd_offsets_keep_the_order_of_the_callers_stream() {
 
 #[test]
 fn copies_on_another_stream_have_no_order_with_the_callers() {
-    let machine = Machine::new("schedule=lazy");
+    let machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let program = Program::new(0, 64, 7);
+    let program = CallerProgram::new(0, 64, 7);
     let mut other = CUstream::NULL;
     ok!(cuStreamCreate(&raw mut other, ffi::stream::NON_BLOCKING));
     // SAFETY: the stream is alive until the end of the test.
@@ -143,9 +143,9 @@ fn copies_on_another_stream_have_no_order_with_the_callers() {
 #[test]
 fn copies_longer_than_pinned_memory_and_empty_ones_are_whole() {
     for schedule in SCHEDULES {
-        let _machine = Machine::clean(schedule);
+        let _machine = SimMachine::clean(schedule);
         let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(64 << 10), ..config(Allocator::Auto) }).unwrap();
-        let program = Program::new(0, 5 << 20, 1);
+        let program = CallerProgram::new(0, 5 << 20, 1);
         let caller = program.caller(&queue).unwrap();
         for bytes in [0, 1, 4096, 64 << 10, (64 << 10) + 1, (5 << 20) - 3] {
             let host: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8).collect();
@@ -160,9 +160,9 @@ fn copies_longer_than_pinned_memory_and_empty_ones_are_whole() {
 
 #[test]
 fn memory_that_is_not_there_in_full_on_the_device_is_refused() {
-    let _machine = Machine::clean("devices=2;schedule=lazy");
+    let _machine = SimMachine::clean("devices=2;schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let (other, program) = (Program::new(1, 64, 2), Program::new(0, 64, 1));
+    let (other, program) = (CallerProgram::new(1, 64, 2), CallerProgram::new(0, 64, 1));
     let caller = program.caller(&queue).unwrap();
     let on_host = [5u64; 8];
     let mut freed = 0;
@@ -196,9 +196,9 @@ fn memory_that_is_not_there_in_full_on_the_device_is_refused() {
 
 #[test]
 fn streams_of_another_context_or_in_a_capture_are_refused() {
-    let _machine = Machine::clean("devices=2");
+    let _machine = SimMachine::clean("devices=2");
     let queue = open(Allocator::Auto).unwrap();
-    let (other, program) = (Program::new(1, 64, 2), Program::new(0, 64, 1));
+    let (other, program) = (CallerProgram::new(1, 64, 2), CallerProgram::new(0, 64, 1));
     assert_eq!(other.caller(&queue).unwrap_err(), CallerError::OtherContext { expected: 0 });
     let caller = program.caller(&queue).unwrap();
     ok!(cuStreamBeginCapture_v2(program.stream, ffi::capture::RELAXED));
@@ -217,9 +217,9 @@ fn streams_of_another_context_or_in_a_capture_are_refused() {
 #[test]
 fn a_capture_of_another_stream_that_forbids_a_copy_is_named() {
     // While a stream that waits for the legacy stream captures, work on the legacy stream is refused.
-    let _machine = Machine::new("schedule=lazy");
+    let _machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let program = Program::new(0, 64, 1);
+    let program = CallerProgram::new(0, 64, 1);
     let mut capturing = CUstream::NULL;
     ok!(cuStreamSynchronize(program.stream));
     ok!(cuStreamCreate(&raw mut capturing, ffi::stream::DEFAULT));
@@ -248,9 +248,9 @@ fn a_capture_of_another_stream_that_forbids_a_copy_is_named() {
 
 #[test]
 fn captures_that_forbid_calls_are_found_before_any_copy() {
-    let _machine = Machine::clean("schedule=lazy");
+    let _machine = SimMachine::clean("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let (program, mut graph) = (Program::new(0, 64, 1), CUgraph::NULL);
+    let (program, mut graph) = (CallerProgram::new(0, 64, 1), CUgraph::NULL);
     let (caller, mut capturing) = (program.caller(&queue).unwrap(), CUstream::NULL);
     ok!(cuStreamCreate(&raw mut capturing, ffi::stream::NON_BLOCKING));
     let checks = || [caller.check_calls(), queue.check_calls()];
@@ -284,9 +284,9 @@ fn captures_that_forbid_calls_are_found_before_any_copy() {
 
 #[test]
 fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
-    let machine = Machine::clean("schedule=lazy");
+    let machine = SimMachine::clean("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let program = Program::new(0, 64, 1);
+    let program = CallerProgram::new(0, 64, 1);
     let caller = program.caller(&queue).unwrap();
     // The answer for a range of addresses with unmapped parts, which the simulated driver does not make.
     machine.inject("fail=1@cuMemcpyHtoDAsync_v2:1");
@@ -311,18 +311,18 @@ unsafe extern "C" fn take_time(data: *mut c_void) {
 fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     let limited = |seconds| CudaConfig { timeout: Some(Duration::from_secs(seconds)), ..config(Allocator::Auto) };
     for pinned_bytes in [None, Some(0)] {
-        let _machine = Machine::clean("schedule=lazy");
+        let _machine = SimMachine::clean("schedule=lazy");
         let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..limited(1) }).unwrap();
-        let program = Program::new(0, 64, 1);
+        let program = CallerProgram::new(0, 64, 1);
         let caller = program.caller(&queue).unwrap();
         ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
         program.fill(0, 64, 2);
         assert_eq!(read(&caller, program.memory, 64), Ok(vec![2; 64]), "{pinned_bytes:?}");
     }
     // The legacy stream also waits for the work of other streams.
-    let machine = Machine::new("schedule=lazy");
+    let machine = SimMachine::new("schedule=lazy");
     let queue = CudaQueue::open(limited(1)).unwrap();
-    let (program, mut blocking) = (Program::new(0, 64, 1), CUstream::NULL);
+    let (program, mut blocking) = (CallerProgram::new(0, 64, 1), CUstream::NULL);
     ok!(cuStreamSynchronize(program.stream));
     ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
     // SAFETY: the legacy default stream is never destroyed.
@@ -332,9 +332,9 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     ok!(cuStreamDestroy_v2(blocking));
     drop((caller, program, queue, machine));
     // A copy to the device whose end cannot be marked is waited for.
-    let machine = Machine::clean("schedule=lazy");
+    let machine = SimMachine::clean("schedule=lazy");
     let queue = CudaQueue::open(limited(1)).unwrap();
-    let program = Program::new(0, 64, 1);
+    let program = CallerProgram::new(0, 64, 1);
     let caller = program.caller(&queue).unwrap();
     ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
     machine.inject("fail=801@cuEventRecord:1");
@@ -344,9 +344,9 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     drop((caller, program, queue, machine));
     // A copy does not wait for pinned memory whose last copy comes after the caller's work.
     let bytes = 64 << 10;
-    let machine = Machine::clean("schedule=lazy");
+    let machine = SimMachine::clean("schedule=lazy");
     let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..limited(1) }).unwrap();
-    let program = Program::new(0, bytes as usize, 1);
+    let program = CallerProgram::new(0, bytes as usize, 1);
     let caller = program.caller(&queue).unwrap();
     ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
     write(&caller, program.memory, &vec![2; bytes as usize]).unwrap();
@@ -358,9 +358,9 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     assert!(program.bytes() == vec![3; bytes as usize]);
     drop((program, machine));
     // The copy itself is limited.
-    let machine = Machine::new("schedule=lazy");
+    let machine = SimMachine::new("schedule=lazy");
     let queue = CudaQueue::open(limited(1)).unwrap();
-    let program = Program::new(0, 64, 1);
+    let program = CallerProgram::new(0, 64, 1);
     let caller = program.caller(&queue).unwrap();
     machine.inject("hang@cuMemcpyDtoHAsync_v2:1");
     let refused = read(&caller, program.memory, 64).unwrap_err();
@@ -399,10 +399,10 @@ fn copies_at_the_limit_of_pinned_memory_do_not_wait_for_the_callers_work() {
     let bytes = 64 << 10;
     // All pinned memory is idle: in one piece, which is longer than the copies, or in shorter pieces.
     for (pinned, copied) in [(bytes, 64), (64, bytes)] {
-        let _machine = Machine::clean("schedule=lazy");
+        let _machine = SimMachine::clean("schedule=lazy");
         let config = CudaConfig { pinned_bytes: Some(bytes as u64), ..config(Allocator::Auto) };
         let queue = CudaQueue::open(config).unwrap();
-        let (program, other) = (Program::new(0, 64, 1), queue.fork().unwrap());
+        let (program, other) = (CallerProgram::new(0, 64, 1), queue.fork().unwrap());
         let first = queue.upload(&vec![2u8; pinned]).unwrap();
         queue.finish().unwrap();
         // The copies are also done by another thread than the one that the caller's work waits for.
@@ -427,9 +427,9 @@ fn copies_at_the_limit_of_pinned_memory_do_not_wait_for_the_callers_work() {
 
 #[test]
 fn null_is_the_legacy_default_stream() {
-    let machine = Machine::new("schedule=lazy");
+    let machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
-    let program = Program::new(0, 64, 1);
+    let program = CallerProgram::new(0, 64, 1);
     // SAFETY: the legacy default stream is never destroyed.
     let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
     ok!(cuStreamSynchronize(program.stream));
@@ -444,9 +444,9 @@ fn null_is_the_legacy_default_stream() {
 #[test]
 fn a_refused_copy_writes_nothing_and_a_submitted_one_succeeds() {
     for pinned_bytes in [None, Some(0)] {
-        let machine = Machine::clean("schedule=lazy");
+        let machine = SimMachine::clean("schedule=lazy");
         let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..config(Allocator::Auto) }).unwrap();
-        let program = Program::new(0, 64, 1);
+        let program = CallerProgram::new(0, 64, 1);
         let caller = program.caller(&queue).unwrap();
         for call in ["cuPointerGetAttributes", "cuStreamIsCapturing", "cuMemcpyHtoDAsync_v2"] {
             machine.inject(&format!("fail=801@{call}:1"));

@@ -1,6 +1,6 @@
 //! Every call the backend makes, with every code the driver may answer.
 
-use crate::device::support::{Machine, expected, program};
+use crate::device::support::{SimMachine, expected, program};
 use backend_api::BackendError;
 use cuda_backend::{Allocator, ModuleError, OpenError};
 use cuda_loader::Status;
@@ -40,14 +40,14 @@ fn every_fault_is_typed_and_nothing_leaks_or_calls_a_lost_device() {
 
 /// Each function that the program calls, and how often.
 fn calls_of_the_program(allocator: Allocator) -> Vec<(&'static str, u64)> {
-    let machine = Machine::clean("");
+    let machine = SimMachine::clean("");
     assert_eq!(program(allocator).unwrap(), expected());
     let passive = ["cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString"];
     machine.counters().calls.into_iter().filter(|(call, _)| !passive.contains(call)).collect()
 }
 
 fn inject(allocator: Allocator, call: &'static str, code: i32, turn: u64) {
-    let machine = Machine::new(&format!("fail={code}@{call}:{turn}"));
+    let machine = SimMachine::new(&format!("fail={code}@{call}:{turn}"));
     let context = format!("{code} from call {turn} of {call}, {allocator:?}");
     let sticky = STICKY.contains(&code);
     match program(allocator) {
@@ -83,7 +83,7 @@ fn is_of_class(error: &OpenError, code: i32) -> bool {
 fn a_fault_of_work_that_runs_later_names_what_was_under_way() {
     for schedule in ["schedule=eager", "schedule=lazy", "schedule=random"] {
         for code in STICKY {
-            let machine = Machine::new(&format!("{schedule};late={code}@cuLaunchKernel:2"));
+            let machine = SimMachine::new(&format!("{schedule};late={code}@cuLaunchKernel:2"));
             let error = program(Allocator::StreamOrdered).unwrap_err();
             let OpenError::Backend(BackendError::DeviceLost { in_flight, .. }) = &error else { panic!("{error}") };
             assert!(in_flight.iter().any(|kernel| kernel == "test_scale"), "{schedule}, {code}: {error}");

@@ -1,23 +1,23 @@
 //! Recordings: the same results as one by one, in one launch, without allocations.
 
-use crate::device::support::{Machine, POOLS, add, on_each, open, scale};
+use crate::device::support::{POOLS, SimMachine, add, on_each, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaGraph, CudaQueue};
 
 /// Input, scratch and output of [`body`].
-struct Work {
+struct BodyBuffers {
     input: CudaBuf<u32>,
     output: CudaBuf<u32>,
 }
 
-impl Work {
+impl BodyBuffers {
     fn new(queue: &CudaQueue, len: usize) -> Result<Self, BackendError> {
         Ok(Self { input: queue.zeros(len)?, output: queue.zeros(len)? })
     }
 }
 
 /// `output = 2 input + 3 input`, on two streams, through scratch memory.
-fn body(queue: &CudaQueue, work: &mut Work) -> Result<(), BackendError> {
+fn body(queue: &CudaQueue, work: &mut BodyBuffers) -> Result<(), BackendError> {
     let len = work.input.len();
     let branch = queue.fork()?;
     let mut twice = queue.alloc::<u32>(len)?;
@@ -57,7 +57,7 @@ impl Repeated {
 #[test]
 fn replaying_equals_running_with_one_launch_and_no_allocation() {
     on_each(&["schedule=eager", "schedule=lazy", "schedule=random;seed=5"], &POOLS, |machine, queue, at| {
-        let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 500).unwrap());
+        let (mut repeated, mut work) = (Repeated::default(), BodyBuffers::new(&queue, 500).unwrap());
         for round in 0..6u32 {
             let host: Vec<u32> = (0..500).map(|i| i + round).collect();
             let before = machine.counters();
@@ -79,7 +79,7 @@ fn replaying_equals_running_with_one_launch_and_no_allocation() {
 
 #[test]
 fn a_recording_keeps_what_it_uses() {
-    let _machine = Machine::clean("schedule=lazy");
+    let _machine = SimMachine::clean("schedule=lazy");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let mut output = queue.zeros::<u32>(64).unwrap();
     let graph = {
@@ -112,7 +112,7 @@ fn a_recording_keeps_what_it_uses() {
 fn a_recording_uses_again_what_nobody_holds_any_more() {
     let schedules = ["eager", "lazy", "random;seed=1", "random;seed=2", "random;seed=3"];
     for schedule in schedules.map(|schedule| format!("schedule={schedule};checks=sanitize")) {
-        let _machine = Machine::clean(&schedule);
+        let _machine = SimMachine::clean(&schedule);
         let queue = open(Allocator::StreamOrdered).unwrap();
         let (input, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(8 * 500).unwrap());
         let before = queue.budget().live_bytes();
@@ -149,7 +149,7 @@ fn a_recording_uses_again_what_nobody_holds_any_more() {
 
 #[test]
 fn what_was_there_before_a_recording_is_there_in_each_replay() {
-    let _machine = Machine::clean("schedule=lazy;checks=sanitize");
+    let _machine = SimMachine::clean("schedule=lazy;checks=sanitize");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let (constant, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(2 * 500).unwrap());
     let graph = queue.record::<BackendError>(|queue| {
@@ -170,7 +170,7 @@ fn what_was_there_before_a_recording_is_there_in_each_replay() {
 #[test]
 fn a_replay_on_another_queue_waits_for_what_it_uses() {
     for seed in 0..4 {
-        let _machine = Machine::clean(&format!("schedule=random;seed={seed}"));
+        let _machine = SimMachine::clean(&format!("schedule=random;seed={seed}"));
         let queue = open(Allocator::StreamOrdered).unwrap();
         let other = queue.fork().unwrap();
         let mut words = queue.upload(&[1u32; 200]).unwrap();
@@ -185,7 +185,7 @@ fn a_replay_on_another_queue_waits_for_what_it_uses() {
 
 #[test]
 fn what_waits_is_not_recorded_but_run() {
-    let machine = Machine::new("");
+    let machine = SimMachine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let (mut repeated, mut words) = (Repeated::default(), queue.zeros::<u32>(10).unwrap());
     for _ in 0..3 {
@@ -209,7 +209,7 @@ fn what_waits_is_not_recorded_but_run() {
 
 #[test]
 fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
-    let _machine = Machine::clean("");
+    let _machine = SimMachine::clean("");
     let queue = open(Allocator::Auto).unwrap();
     let mut words = queue.upload(&[2u32; 10]).unwrap();
     let recorded = queue.record::<BackendError>(|queue| {
@@ -223,7 +223,7 @@ fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
 
 #[test]
 fn what_is_left_of_a_recording_s_queues_is_refused() {
-    let _machine = Machine::clean("schedule=random;seed=1");
+    let _machine = SimMachine::clean("schedule=random;seed=1");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let mut words = queue.upload(&[1u32; 100]).unwrap();
     let mut left = Vec::new();
@@ -258,9 +258,9 @@ fn what_is_left_of_a_recording_s_queues_is_refused() {
 #[test]
 fn a_driver_that_refuses_recording_costs_speed_and_nothing_else() {
     for call in ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"] {
-        let machine = Machine::new(&format!("fail=801@{call}"));
+        let machine = SimMachine::new(&format!("fail=801@{call}"));
         let queue = open(Allocator::StreamOrdered).unwrap();
-        let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 100).unwrap());
+        let (mut repeated, mut work) = (Repeated::default(), BodyBuffers::new(&queue, 100).unwrap());
         queue.write(&[2u32; 100], work.input.view_mut()).unwrap();
         for _ in 0..3 {
             queue.clear(work.output.view_mut()).unwrap();

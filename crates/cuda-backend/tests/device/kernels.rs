@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::device::support::{Machine, PTX, config, expected, manifest, manifest_for, open, program, scale, stray};
+use crate::device::support::{PTX, SimMachine, config, expected, manifest, manifest_for, open, program, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
 
 #[test]
 fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
-    let machine = Machine::new("");
+    let machine = SimMachine::new("");
     let queue = open(Allocator::Auto).unwrap();
     let [mut words, read, mut wide, mut few, mut many] = [(); 5].map(|()| queue.zeros::<u32>(64).unwrap());
     let floats = queue.zeros::<f32>(64).unwrap();
@@ -67,14 +67,14 @@ fn reverse(queue: &CudaQueue, shared_bytes: u32) {
 
 #[test]
 fn dynamic_shared_memory_is_what_the_launch_asks_for() {
-    let _machine = Machine::clean("checks=sanitize");
+    let _machine = SimMachine::clean("checks=sanitize");
     let queue = open(Allocator::Auto).unwrap();
     reverse(&queue, 200);
 }
 
 #[test]
 fn shared_memory_is_asked_for_when_both_kinds_together_need_it() {
-    let _machine = Machine::clean("");
+    let _machine = SimMachine::clean("");
     let fixed = PTX.replace(
         "\tld.param.b64 %rd1, [test_shared_param_0];",
         "\t.shared .align 4 .b8 fixed[16384];\n\tld.param.b64 %rd1, [test_shared_param_0];",
@@ -87,7 +87,7 @@ fn shared_memory_is_asked_for_when_both_kinds_together_need_it() {
 
 #[test]
 fn a_module_is_unloaded_when_its_kernels_are_done() {
-    let machine = Machine::clean("schedule=lazy");
+    let machine = SimMachine::clean("schedule=lazy");
     let queue = open(Allocator::Caching).unwrap();
     let mut words = queue.upload(&[1u32; 64]).unwrap();
     scale(&queue, &mut words.view_mut(), 2).unwrap();
@@ -101,7 +101,7 @@ fn a_module_is_unloaded_when_its_kernels_are_done() {
 #[test]
 fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
     for schedule in ["schedule=eager", "schedule=lazy"] {
-        let machine = Machine::new(schedule);
+        let machine = SimMachine::new(schedule);
         let queue = open(Allocator::StreamOrdered).unwrap();
         let mut words = queue.upload(&[1u32; 64]).unwrap();
         scale(&queue, &mut words.view_mut(), 2).unwrap();
@@ -126,7 +126,7 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
 #[test]
 fn a_lost_device_names_its_last_64_launches() {
     for schedule in ["schedule=eager", "schedule=lazy"] {
-        let _machine = Machine::new(schedule);
+        let _machine = SimMachine::new(schedule);
         let queue = open(Allocator::StreamOrdered).unwrap();
         let mut words = queue.upload(&[1u32; 64]).unwrap();
         (0..70).for_each(|_| scale(&queue, &mut words.view_mut(), 1).unwrap());
@@ -145,7 +145,7 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
     // An eager stream's work is done by the first poll. A lazy stream's has to be done in time, on
     // a busy machine too.
     for (schedule, seconds) in [("schedule=eager", 0.05), ("schedule=lazy", 10.0)] {
-        let machine = Machine::new(&format!("{schedule};hang@cuLaunchKernel:3"));
+        let machine = SimMachine::new(&format!("{schedule};hang@cuLaunchKernel:3"));
         let queue = CudaQueue::open(limited(Some(seconds))).unwrap();
         let mut words = queue.upload(&[1u32; 64]).unwrap();
         scale(&queue, &mut words.view_mut(), 2).unwrap();
@@ -164,7 +164,7 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
         assert_eq!(machine.counters().calls, before.calls);
     }
     // The last use of a buffer may be by a fork that is gone, and a drop while a kernel hangs does not wait for ever.
-    let machine = Machine::new("hang@cuLaunchKernel:1");
+    let machine = SimMachine::new("hang@cuLaunchKernel:1");
     let queue = CudaQueue::open(limited(Some(0.05))).unwrap();
     let mut words = queue.upload(&[1u32; 64]).unwrap();
     let fork = queue.fork().unwrap();
@@ -176,7 +176,7 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
     drop((words, queue));
     drop(machine);
     // Without a limit the error is the driver's own.
-    let _machine = Machine::new("hang@cuLaunchKernel:1");
+    let _machine = SimMachine::new("hang@cuLaunchKernel:1");
     let queue = CudaQueue::open(limited(None)).unwrap();
     stray(&queue).unwrap();
     let error = queue.finish().unwrap_err().to_string();
@@ -190,7 +190,7 @@ fn with(ptx: &str, manifest: &str) -> CudaConfig {
 
 #[test]
 fn modules_that_are_not_ours_are_refused_with_the_reason() {
-    let machine = Machine::new("");
+    let machine = SimMachine::new("");
     let refused = |ptx: &str, manifest: &str| {
         let compiled = CudaQueue::open(with(ptx, manifest)).map(|queue| queue.compile("").unwrap().remove(0).outcome);
         match compiled {
@@ -216,7 +216,7 @@ fn modules_that_are_not_ours_are_refused_with_the_reason() {
 
 #[test]
 fn a_module_that_cannot_be_compiled_leaves_the_others() {
-    let machine = Machine::new("");
+    let machine = SimMachine::new("");
     let text = |name: &'static str, ptx: String| {
         let manifest = manifest_for(&ptx).replace("\"test", &format!("\"{name}"));
         ModuleText { name: name.into(), ptx: ptx.into(), manifest: manifest.into() }
@@ -251,7 +251,7 @@ fn a_module_that_cannot_be_compiled_leaves_the_others() {
 
 #[test]
 fn the_kernels_that_ship_compile_on_threads_and_fit_as_they_are_meant_to() {
-    let machine = Machine::new("");
+    let machine = SimMachine::new("");
     let queue = CudaQueue::open(CudaConfig { kernels: KernelSource::Embedded, ..config(Allocator::Auto) }).unwrap();
     let outcomes = queue.compile("").unwrap();
     assert_eq!(machine.counters().calls_of("cuModuleLoadDataEx"), outcomes.len() as u64);
@@ -278,7 +278,7 @@ fn the_kernels_that_ship_compile_on_threads_and_fit_as_they_are_meant_to() {
 
 #[test]
 fn a_folder_takes_the_place_of_the_built_in_kernels() {
-    let _machine = Machine::new("");
+    let _machine = SimMachine::new("");
     let missing = CudaConfig { kernels: KernelSource::Folder("/nonexistent".into()), ..config(Allocator::Auto) };
     let error = CudaQueue::open(missing).unwrap_err().to_string();
     assert!(error.contains("`/nonexistent/air.ptx` cannot be read"), "{error}");

@@ -1,12 +1,12 @@
 //! Why a device is not opened.
 
-use crate::device::support::{Machine, POOLS, config, expected, open, program};
+use crate::device::support::{POOLS, SimMachine, config, expected, open, program};
 use backend_api::{BackendKind, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, MIN_BUDGET_BYTES, OpenError};
 
 #[test]
 fn a_device_that_exists_is_opened_and_described() {
-    let _machine = Machine::clean("devices=2;cc=9.0;mem=32M");
+    let _machine = SimMachine::clean("devices=2;cc=9.0;mem=32M");
     let devices = cuda_backend::devices().unwrap();
     assert_eq!(devices.len(), 2);
     assert_eq!((devices[1].ordinal, devices[1].capability, devices[1].total_bytes), (1, (9, 0), 32 << 20));
@@ -21,22 +21,22 @@ fn a_device_that_exists_is_opened_and_described() {
 
 #[test]
 fn devices_that_do_not_exist_or_are_too_old_are_refused() {
-    let none = Machine::new("devices=0");
+    let none = SimMachine::new("devices=0");
     assert_eq!(open(Allocator::Auto).unwrap_err(), OpenError::NoDevice);
     assert_eq!(cuda_backend::devices().unwrap_err(), OpenError::NoDevice);
     drop(none);
-    let two = Machine::new("devices=2");
+    let two = SimMachine::new("devices=2");
     let beyond = CudaConfig { device: 2, ..config(Allocator::Auto) };
     assert_eq!(CudaQueue::open(beyond).unwrap_err(), OpenError::NoSuchDevice { index: 2, count: 2 });
     drop(two);
-    let _old = Machine::new("cc=7.5");
+    let _old = SimMachine::new("cc=7.5");
     assert!(matches!(open(Allocator::Auto), Err(OpenError::Capability { index: 0, found: (7, 5), .. })));
     assert!(!cuda_backend::devices().unwrap()[0].is_usable());
 }
 
 #[test]
 fn a_budget_below_one_tile_is_refused() {
-    let _machine = Machine::new("");
+    let _machine = SimMachine::new("");
     for limit_bytes in [0, 1, MIN_BUDGET_BYTES - 1] {
         let cramped = CudaConfig { budget_bytes: Some(limit_bytes), ..config(Allocator::Auto) };
         let refused = OpenError::Budget { limit_bytes, need_bytes: MIN_BUDGET_BYTES };
@@ -50,7 +50,7 @@ fn a_budget_below_one_tile_is_refused() {
 fn the_whole_program_computes_on_every_schedule_and_pool() {
     for spec in ["", "schedule=lazy", "schedule=random;seed=9", "checks=sanitize", "order=reverse"] {
         for allocator in POOLS {
-            let _machine = Machine::clean(spec);
+            let _machine = SimMachine::clean(spec);
             assert_eq!(program(allocator).unwrap(), expected(), "{spec}");
         }
     }

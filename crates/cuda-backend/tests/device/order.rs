@@ -1,6 +1,6 @@
 //! Order of work between host, streams and pools, under schedules that run work as late or as mixed as the API permits.
 
-use crate::device::support::{Machine, POOLS, add, config, on_each, scale};
+use crate::device::support::{POOLS, SimMachine, add, config, on_each, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaBuf, CudaConfig, CudaQueue};
 
@@ -50,7 +50,7 @@ fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
 #[test]
 fn a_pinned_pool_at_its_limit_waits_or_does_without() {
     for schedule in SCHEDULES {
-        let _machine = Machine::clean(schedule);
+        let _machine = SimMachine::clean(schedule);
         let cramped = CudaConfig { pinned_bytes: Some(64 << 10), ..config(Allocator::Auto) };
         let queue = CudaQueue::open(cramped).unwrap();
         let hosts: Vec<Vec<u32>> = (0..40u32).map(|i| vec![i; 10_000]).collect();
@@ -73,7 +73,7 @@ fn pieces_of_a_long_upload_are_under_way_at_once_as_far_as_there_is_pinned_memor
     let columns: Vec<Vec<u32>> =
         (0..5u32).map(|column| (0..MIB as u32).map(|row| row * 7 + column).collect()).collect();
     let parts: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
-    let waits_of = |machine: &Machine| {
+    let waits_of = |machine: &SimMachine| {
         let calls = machine.counters().calls;
         let calls =
             ["cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize"].map(|call| calls.get(call).copied());
@@ -82,10 +82,10 @@ fn pieces_of_a_long_upload_are_under_way_at_once_as_far_as_there_is_pinned_memor
     for schedule in SCHEDULES {
         // 20 MiB, in pieces of 4 MiB: all of them, or two.
         for (pinned_bytes, waits) in [(None, false), (Some(8 * MIB as u64), true)] {
-            let machine = Machine::clean(schedule);
+            let machine = SimMachine::clean(schedule);
             let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..config(Allocator::Caching) }).unwrap();
             let mut buf = queue.alloc::<u32>(5 * MIB).unwrap();
-            let copies = |machine: &Machine| machine.counters().calls["cuMemcpyHtoDAsync_v2"];
+            let copies = |machine: &SimMachine| machine.counters().calls["cuMemcpyHtoDAsync_v2"];
             queue.write(&[1u32], buf.slice_mut(0..1).unwrap()).unwrap();
             queue.finish().unwrap();
             let (before, waited) = (copies(&machine), waits_of(&machine));

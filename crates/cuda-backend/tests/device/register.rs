@@ -1,6 +1,6 @@
 //! Memory of the host that the device copies from and to without a detour.
 
-use crate::device::support::{Machine, config, kernels, on_each, open, scale, stray};
+use crate::device::support::{SimMachine, config, kernels, on_each, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record, Register};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
@@ -24,7 +24,7 @@ fn copies_of_registered_memory_pin_nothing_else_and_end_with_their_call() {
 
 #[test]
 fn ranges_devices_and_recordings_that_will_not_do_are_refused() {
-    let _machine = Machine::clean("devices=2");
+    let _machine = SimMachine::clean("devices=2");
     let queue = open(Allocator::Auto).unwrap();
     let other = CudaQueue::open(CudaConfig { device: 1, ..config(Allocator::Auto) }).unwrap();
     let (mut host, foreign) = (queue.register(vec![1u8; 10]).unwrap(), other.register(vec![2u8; 10]).unwrap());
@@ -55,7 +55,7 @@ fn ranges_devices_and_recordings_that_will_not_do_are_refused() {
 
 #[test]
 fn what_is_no_value_is_named_and_not_handed_out() {
-    let _machine = Machine::clean("");
+    let _machine = SimMachine::clean("");
     let queue = open(Allocator::Auto).unwrap();
     let mut flags = queue.upload(&[true; 8]).unwrap();
     let launch = queue.kernel("test_spoil").unwrap().output("flags", &flags.view_mut());
@@ -71,7 +71,7 @@ fn what_is_no_value_is_named_and_not_handed_out() {
 
 #[test]
 fn memory_that_a_lost_device_may_still_use_is_not_given_back() {
-    let _machine = Machine::new("schedule=lazy");
+    let _machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
     let buf = queue.upload(&[7u32; 100]).unwrap();
     let mut host = queue.register(vec![5u32; 100]).unwrap();
@@ -87,7 +87,7 @@ fn memory_that_a_lost_device_may_still_use_is_not_given_back() {
 #[test]
 fn memory_that_the_driver_does_not_pin_is_refused_as_memory() {
     for (code, is_memory) in [(2, true), (801, false)] {
-        let _machine = Machine::new(&format!("fail={code}@cuMemHostRegister_v2:1"));
+        let _machine = SimMachine::new(&format!("fail={code}@cuMemHostRegister_v2:1"));
         let queue = CudaQueue::open(CudaConfig { kernels: kernels(), ..CudaConfig::default() }).unwrap();
         let refused = queue.register(vec![0u64; 512]).unwrap_err();
         assert_eq!(refused == BackendError::OutOfMemory { bytes: 4096 }, is_memory, "{refused}");

@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use crate::device::support::{Machine, POOLS, add, expected, on_each, open, program, scale};
+use crate::device::support::{POOLS, SimMachine, add, expected, on_each, open, program, scale};
 use backend_api::{Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaQueue};
 use cuda_loader::{
@@ -125,7 +125,7 @@ fn current() -> CUcontext {
 #[test]
 fn the_program_keeps_the_context_that_it_had() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let _machine = Machine::clean("devices=2;schedule=lazy");
+        let _machine = SimMachine::clean("devices=2;schedule=lazy");
         for context in [CUcontext::NULL, primary(1), primary(0)] {
             driver!(cuCtxSetCurrent(context));
             assert_eq!(program(allocator).unwrap(), expected());
@@ -144,7 +144,7 @@ fn the_program_keeps_the_context_that_it_had() {
 #[test]
 fn the_program_may_change_its_context_between_ops() {
     for schedule in SCHEDULES {
-        let _machine = Machine::clean(&format!("devices=2;{schedule}"));
+        let _machine = SimMachine::clean(&format!("devices=2;{schedule}"));
         let contexts = [primary(1), CUcontext::NULL, primary(0)];
         let mut turns = contexts.iter().cycle();
         let mut switch = || driver!(cuCtxSetCurrent(*turns.next().unwrap()));
@@ -168,7 +168,7 @@ fn the_program_may_change_its_context_between_ops() {
 
 #[test]
 fn every_thread_keeps_its_own_context() {
-    let _machine = Machine::clean("devices=2;schedule=random;seed=1");
+    let _machine = SimMachine::clean("devices=2;schedule=random;seed=1");
     let queue = open(Allocator::Caching).unwrap();
     test_process::scope(|scope| {
         for (context, factor) in [(CUcontext::NULL, 2), (primary(1), 3), (primary(0), 4)] {
@@ -192,7 +192,7 @@ fn a_queue_may_go_with_its_thread() {
     thread_local! {
         static HELD: RefCell<Option<(CudaQueue, CudaBuf<u32>)>> = const { RefCell::new(None) };
     }
-    let _machine = Machine::clean("schedule=lazy");
+    let _machine = SimMachine::clean("schedule=lazy");
     let held = thread::spawn(|| {
         HELD.set(None); // before anything else of this thread, so that it goes after all of that
         let queue = open(Allocator::StreamOrdered).unwrap();

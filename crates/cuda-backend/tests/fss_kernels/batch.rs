@@ -13,7 +13,7 @@ use core_types::{
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
 
-use crate::fss_kernels::device::{Call, Done};
+use crate::fss_kernels::device::{Done, KernelCall};
 
 /// The processor's queue, the model that kernels must equal bit for bit.
 static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
@@ -23,11 +23,11 @@ pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
     std::iter::repeat_with(|| rng.u64(..)).take(len).collect()
 }
 
-fn with_cmp_keys(call: Call, keys: &CmpKeys<'_, CpuQueue>) -> Call {
+fn with_cmp_keys(call: KernelCall, keys: &CmpKeys<'_, CpuQueue>) -> KernelCall {
     call.input(keys.roots).input(keys.corrections).input(keys.leaves)
 }
 
-fn with_dcf_keys(call: Call, keys: &DcfKeys<'_, CpuQueue>) -> Call {
+fn with_dcf_keys(call: KernelCall, keys: &DcfKeys<'_, CpuQueue>) -> KernelCall {
     call.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
 }
 
@@ -87,7 +87,7 @@ impl CmpBatch {
 
     /// The kernel's corrections and leaves, by a grid of `blocks` blocks.
     pub(crate) fn generate(&self, blocks: u32, options: &Options) -> Done {
-        let call = Call::new("fss_cmp_gen").value(&self.params).input(&self.alphas).input(&self.roots);
+        let call = KernelCall::new("fss_cmp_gen").value(&self.params).input(&self.alphas).input(&self.roots);
         let call = call.output::<u128>(self.corrections.len()).output::<u128>(self.leaves.len());
         call.run([blocks, 1, 1], options)
     }
@@ -142,7 +142,7 @@ impl CmpBatch {
         grid: [u32; 3],
         options: &Options,
     ) -> Done {
-        let call = with_cmp_keys(Call::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = with_cmp_keys(KernelCall::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
         let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u32>(self.share_words()).run(grid, options)
     }
@@ -179,7 +179,7 @@ impl CmpBatch {
         options: &Options,
     ) -> Done {
         let (params, len) = self.all(party, first);
-        let call = with_cmp_keys(Call::new(kernel).value(&params), &self.keys(party));
+        let call = with_cmp_keys(KernelCall::new(kernel).value(&params), &self.keys(party));
         call.output::<u128>(len).run([blocks, parts, 1], options)
     }
 
@@ -237,7 +237,7 @@ impl DcfBatch {
 
     /// The kernel's corrections, values and last values, by a grid of `blocks` blocks.
     pub(crate) fn generate(&self, blocks: u32, options: &Options) -> Done {
-        let call = Call::new("fss_dcf_gen").value(&self.params);
+        let call = KernelCall::new("fss_dcf_gen").value(&self.params);
         let call =
             call.input(&self.alphas).input(&self.betas).input(&self.roots).output::<u128>(self.corrections.len());
         call.output::<u64>(self.values.len()).output::<u64>(self.last.len()).run([blocks, 1, 1], options)
@@ -292,7 +292,7 @@ impl DcfBatch {
         grid: [u32; 3],
         options: &Options,
     ) -> Done {
-        let call = with_dcf_keys(Call::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = with_dcf_keys(KernelCall::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
         let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u64>(self.share_words()).run(grid, options)
     }

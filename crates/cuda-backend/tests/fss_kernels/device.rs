@@ -20,7 +20,7 @@ pub(crate) const TEXTS: [(&str, &str); 2] = [
 const CAPACITY: u64 = 1 << 30;
 
 #[derive(Deserialize)]
-struct Manifest {
+struct KernelList {
     kernels: Vec<Entry>,
 }
 
@@ -32,21 +32,21 @@ struct Entry {
     dynamic_shared: Option<u32>,
 }
 
-struct Module {
+struct KernelModule {
     program: Program,
     entries: HashMap<String, Entry>,
 }
 
-static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| {
+static MODULES: LazyLock<[KernelModule; 2]> = LazyLock::new(|| {
     TEXTS.map(|(ptx, manifest)| {
-        let manifest: Manifest = serde_json::from_str(manifest).unwrap();
+        let manifest: KernelList = serde_json::from_str(manifest).unwrap();
         let entries = manifest.kernels.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        Module { program: Program::load(ptx).unwrap(), entries }
+        KernelModule { program: Program::load(ptx).unwrap(), entries }
     })
 });
 
 /// The module of a kernel.
-fn module(kernel: &str) -> &'static Module {
+fn module(kernel: &str) -> &'static KernelModule {
     MODULES.iter().find(|module| module.entries.contains_key(kernel)).unwrap()
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn schedules() -> [Options; 4] {
 }
 
 /// A call of a kernel under construction; arguments come in the order of its parameters.
-pub(crate) struct Call {
+pub(crate) struct KernelCall {
     kernel: &'static str,
     memory: Memory,
     params: Vec<u8>,
@@ -74,7 +74,7 @@ pub(crate) struct Done {
     pub(crate) counters: Counters,
 }
 
-impl Call {
+impl KernelCall {
     pub(crate) fn new(kernel: &'static str) -> Self {
         let parameters = &module(kernel).program.kernel(kernel).unwrap().parameters;
         let bytes = parameters.last().map_or(0, |last| last.offset + last.bytes) as usize;

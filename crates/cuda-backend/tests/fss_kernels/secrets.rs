@@ -21,14 +21,14 @@ type Params = u32;
 
 /// The sources of a register's values.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Origin {
+struct ValueSources {
     /// Parameters themselves.
     params: Params,
     /// What lies in the memory that these parameters point to.
     contents: Params,
 }
 
-impl Origin {
+impl ValueSources {
     fn with(self, other: Self) -> Self {
         Self { params: self.params | other.params, contents: self.contents | other.contents }
     }
@@ -37,16 +37,16 @@ impl Origin {
 /// The origins of each register of a body and of its stores to shared memory, on any path and in
 /// any order.
 struct Origins {
-    registers: Vec<Origin>,
-    shared: Origin,
+    registers: Vec<ValueSources>,
+    shared: ValueSources,
     /// Bytes of the first parameter that count as memory that it points to.
     record: Range<i64>,
 }
 
 impl Origins {
     fn of(body: &Body, record: Range<i64>) -> Self {
-        let registers = vec![Origin::default(); body.registers.len()];
-        let mut origins = Self { registers, shared: Origin::default(), record };
+        let registers = vec![ValueSources::default(); body.registers.len()];
+        let mut origins = Self { registers, shared: ValueSources::default(), record };
         let mut changed = true;
         while changed {
             changed = false;
@@ -58,9 +58,9 @@ impl Origins {
     }
 
     /// What an instruction reads, the predicate under which it runs included.
-    fn read(&self, instruction: &Instruction) -> Origin {
+    fn read(&self, instruction: &Instruction) -> ValueSources {
         let guard = instruction.guard.map(|guard| guard.register);
-        let mut read = Origin::default();
+        let mut read = ValueSources::default();
         for register in instruction.sources().chain(guard) {
             read = read.with(self.registers[register.0 as usize]);
         }
@@ -90,11 +90,11 @@ impl Origins {
         let result = match opcode.base() {
             "ld" if opcode.has("param") => read,
             "ld" if opcode.has("shared") => read.with(self.shared),
-            "ld" => Origin { params: 0, contents: read.contents | read.params },
+            "ld" => ValueSources { params: 0, contents: read.contents | read.params },
             _ => read,
         };
         let mut changed = false;
-        let mut add = |known: &mut Origin, more: Origin| {
+        let mut add = |known: &mut ValueSources, more: ValueSources| {
             changed |= known.with(more) != *known;
             *known = known.with(more);
         };

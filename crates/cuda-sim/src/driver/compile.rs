@@ -13,7 +13,7 @@ use super::{
 };
 
 /// A refusal: the code for the caller, and the reason for its log.
-type Refusal = (Status, String);
+type CompileFailure = (Status, String);
 
 /// First value of a directive in the head of a PTX text.
 fn directive<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
@@ -22,7 +22,7 @@ fn directive<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Why the compiler of a release, for devices of a capability, refuses a text by its head.
-pub(super) fn refuse_head(ptx: &str, capability: (u32, u32), release: i32) -> Option<Refusal> {
+pub(super) fn refuse_head(ptx: &str, capability: (u32, u32), release: i32) -> Option<CompileFailure> {
     let invalid = |reason: String| Some((Status::INVALID_PTX, reason));
     let version = directive(ptx, ".version").and_then(|text| {
         let (major, minor) = text.split_once('.')?;
@@ -55,7 +55,7 @@ fn dotted((major, minor): Version) -> String {
 /// The reason why a compiler rejects a well-formed module.
 ///
 /// Its data needs more memory than any device has.
-pub(super) fn refuse_sizes(module: &Module) -> Option<Refusal> {
+pub(super) fn refuse_sizes(module: &Module) -> Option<CompileFailure> {
     let invalid = |reason: String| Some((Status::INVALID_PTX, reason));
     let constant = |variable: &&Variable| variable.space == Space::Const && variable.linkage != Linkage::Extern;
     let constants: u64 = module.globals.iter().filter(constant).map(bytes_of).sum();

@@ -11,7 +11,7 @@ use super::{
     state::{
         Driver, Ordered,
         graph::{Action, Graph},
-        queue::{Clock, Recorded, TaskId, Who},
+        queue::{EventRecord, TaskId, VectorClock, Who},
         work::WorkUnit,
     },
 };
@@ -21,7 +21,7 @@ use super::{
 struct BranchTip {
     task: TaskId,
     line: Id,
-    clock: Clock,
+    clock: VectorClock,
 }
 
 /// A launch of a graph that is being enqueued.
@@ -63,7 +63,7 @@ impl Driver {
         let tail = self.submit(stream, WorkUnit::Nothing, None);
         let clock = self.clock_of(stream);
         if let Some(exec) = self.execs.get_mut(&id) {
-            exec.last = Some(Recorded { task: tail, clock });
+            exec.last = Some(EventRecord { task: tail, clock });
             exec.lines = launch.spare.into_iter().chain(launch.taken).collect();
         }
         self.counters.graph_launches += 1;
@@ -83,7 +83,7 @@ impl Driver {
             let before: Vec<Option<Id>> = node.after.iter().copied().map(Some).collect();
             let before = if before.is_empty() { vec![None] } else { before };
             let point = |before: &Option<Id>| before.map_or(&head, |before| &points[&before]);
-            let (mut after, mut clock) = (Vec::new(), Clock::default());
+            let (mut after, mut clock) = (Vec::new(), VectorClock::default());
             for earlier in before.iter().map(point) {
                 after.push(earlier.task);
                 clock.join(&earlier.clock);
@@ -113,7 +113,7 @@ impl Driver {
             if let Action::Record(event) = &node.action
                 && let Some(event) = self.events.get_mut(event)
             {
-                event.recorded = Some(Recorded { task: end.task, clock: end.clock.clone() });
+                event.recorded = Some(EventRecord { task: end.task, clock: end.clock.clone() });
                 event.time = None;
             }
             end.line = line;
@@ -126,7 +126,7 @@ impl Driver {
 
     /// A joint on `line` after all of `ends`; one of them is the last point of that line.
     fn join(&mut self, launch: &GraphLaunch, line: Id, ends: &[BranchTip]) -> BranchTip {
-        let mut clock = Clock::default();
+        let mut clock = VectorClock::default();
         ends.iter().for_each(|end| clock.join(&end.clock));
         let number = clock.tick(line);
         let after = ends.iter().map(|end| end.task).collect();
@@ -137,7 +137,7 @@ impl Driver {
     /// The work of a node that is not a graph.
     ///
     /// Records when memory of the graph is allocated and freed.
-    fn node_work(&mut self, action: &Action, clock: &Clock, who: Who) -> WorkUnit {
+    fn node_work(&mut self, action: &Action, clock: &VectorClock, who: Who) -> WorkUnit {
         match action {
             Action::Work(work) => return work.clone(),
             Action::Record(event) => return WorkUnit::Record(*event),

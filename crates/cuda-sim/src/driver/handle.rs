@@ -25,7 +25,7 @@ pub(super) fn fresh() -> Id {
 }
 
 /// A handle type of the driver API, or of NCCL.
-pub(super) trait Handle: Copy {
+pub(super) trait ApiHandle: Copy {
     /// Its number.
     fn id(self) -> Id;
     /// The handle of a number.
@@ -34,7 +34,7 @@ pub(super) trait Handle: Copy {
 
 macro_rules! handles {
     ($($name:ident)*) => {$(
-        impl Handle for $name {
+        impl ApiHandle for $name {
             fn id(self) -> Id {
                 self.0.addr()
             }

@@ -8,11 +8,11 @@ use super::{
     counters::Report,
     entry::DriverCall,
     faults::Effect,
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     spec::StreamSchedule,
     state::{
         Driver, Ordered,
-        queue::{Clock, QueuedTask, TaskId, Who},
+        queue::{QueuedTask, TaskId, VectorClock, Who},
         work::WorkUnit,
     },
 };
@@ -84,7 +84,7 @@ impl Driver {
         stream: Id,
         work: WorkUnit,
         after: Vec<TaskId>,
-        clock: &Clock,
+        clock: &VectorClock,
         who: Who,
         effect: Option<Effect>,
     ) -> TaskId {
@@ -132,7 +132,7 @@ impl Driver {
     ///
     /// They are its own last task, events waited for, and, between the legacy stream and blocking
     /// ones, each other's last tasks.
-    fn predecessors(&self, id: Id) -> (Vec<TaskId>, Clock) {
+    fn predecessors(&self, id: Id) -> (Vec<TaskId>, VectorClock) {
         let Some(stream) = self.streams.get(&id) else { return Default::default() };
         let mut after: Vec<TaskId> = stream.waits.iter().copied().chain(stream.tail).collect();
         let mut clock = stream.clock.clone();
@@ -152,7 +152,7 @@ impl Driver {
     ///
     /// Work that may run before the memory's allocation or after its release fails instead of
     /// running.
-    fn check_life(&mut self, work: WorkUnit, clock: &Clock, (line, number): Who) -> WorkUnit {
+    fn check_life(&mut self, work: WorkUnit, clock: &VectorClock, (line, number): Who) -> WorkUnit {
         for address in work.addresses() {
             let Some((_, block)) = self.block_of(address) else { continue };
             let Some(life) = block.ordered.as_mut() else { continue };
@@ -179,7 +179,7 @@ impl Driver {
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.
-    pub(super) fn release(&mut self, base: u64, clock: &Clock) -> Result<WorkUnit, Status> {
+    pub(super) fn release(&mut self, base: u64, clock: &VectorClock) -> Result<WorkUnit, Status> {
         let block = self.blocks.get_mut(&base).ok_or(Status::INVALID_VALUE)?;
         let bytes = block.bytes;
         let Some(life) = block.ordered.as_mut() else {
@@ -209,13 +209,13 @@ impl Driver {
     /// Whether a release ordered like `clock` comes after all uses of the block.
     ///
     /// The allocation counts as a use.
-    fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
+    fn released_after_uses(life: &Ordered, clock: &VectorClock) -> bool {
         let uses = life.uses.iter().map(|(&line, &number)| (line, number));
         life.born.into_iter().chain(uses).all(|(line, number)| clock.knows(line, number))
     }
 
     /// The clock of the next task of `stream`.
-    pub(super) fn clock_of_next(&self, stream: Id) -> Clock {
+    pub(super) fn clock_of_next(&self, stream: Id) -> VectorClock {
         let (_, mut clock) = self.predecessors(stream);
         clock.join(&self.host);
         clock

@@ -6,10 +6,10 @@ use cuda_sim::driver::{CLASSES, Report, class};
 use crate::driver::bench::{Bench, enter, ok, scale, status, written};
 
 /// A function's name and a call of it.
-type Call = (&'static str, Box<dyn Fn() -> Status>);
+type NamedCall = (&'static str, Box<dyn Fn() -> Status>);
 
 /// One call of each class that a program makes between start and end.
-fn calls(bench: &Bench) -> Vec<Call> {
+fn calls(bench: &Bench) -> Vec<NamedCall> {
     let (stream, event, kernel, data) = (bench.stream(), bench.event(), bench.kernel("scale"), bench.upload(&[1; 4]));
     let graph = written(CUgraph::NULL, |graph| status!(cuGraphCreate(graph, 0)));
     vec![

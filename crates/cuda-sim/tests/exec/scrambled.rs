@@ -153,7 +153,7 @@ fn run(program: &Program, grid: Grid, options: &Options) -> Result<Vec<u8>, Faul
 
 /// What became of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum OrderVerdict {
     /// It was reported, ran for too long, or may leave different memory.
     Open,
     /// It left the same memory in every order, with checkers and without.
@@ -164,15 +164,15 @@ pub(crate) enum Verdict {
 ///
 /// # Panics
 /// If a kernel that the checkers let pass in one order is reported or leaves other memory in another, or without them.
-pub(crate) fn check(bytes: &[u8]) -> Verdict {
-    let Some((&shape, rest)) = bytes.split_first() else { return Verdict::Open };
+pub(crate) fn check(bytes: &[u8]) -> OrderVerdict {
+    let Some((&shape, rest)) = bytes.split_first() else { return OrderVerdict::Open };
     let grid = Grid::linear(1 + u32::from(shape % 2), [1, 8, 32, 40, 64, 96][usize::from(shape) / 2 % 6]);
     let given = std::str::from_utf8(rest).ok().filter(|text| text.starts_with(".version"));
     let ordered = given.is_some() || shape >= 224;
     let text = given.map_or_else(|| kernel(rest, ordered), str::to_owned);
     let Ok(program) = Program::load(&text) else {
         assert!(given.is_some(), "{}\n{text}", Program::load(&text).expect_err("it was refused"));
-        return Verdict::Open;
+        return OrderVerdict::Open;
     };
     let options = Options { watchdog: WATCHDOG, ..Options::sanitize() };
     let orders = [Schedule::Natural, Schedule::Reverse, Schedule::Seeded(shape.into())];
@@ -180,11 +180,11 @@ pub(crate) fn check(bytes: &[u8]) -> Verdict {
     let unchecked = run(&program, grid, &Options { checks: Checks::none(), ..options });
     let is_hang = |left: &Result<_, _>| matches!(left, Err(FaultKind::Timeout { .. }));
     if ordered || left.iter().chain([&unchecked]).any(is_hang) {
-        return Verdict::Open;
+        return OrderVerdict::Open;
     }
-    let Ok(expected) = &left[0] else { return Verdict::Open };
+    let Ok(expected) = &left[0] else { return OrderVerdict::Open };
     for other in left.iter().chain([&unchecked]) {
         assert_eq!(other.as_ref(), Ok(expected), "{grid:?}\n{text}");
     }
-    Verdict::Same
+    OrderVerdict::Same
 }

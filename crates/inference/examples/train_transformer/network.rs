@@ -51,7 +51,7 @@ const LAYERS: [(&str, [usize; 2]); 5] = [
 /// Activations for the backward pass of `count` images.
 ///
 /// Row-major `[count][position][feature]`.
-struct Trace<Q: Queue> {
+struct Activations<Q: Queue> {
     count: usize,
     embedded: Q::Buf<f32>,
     first: Normed<Q>,
@@ -143,7 +143,7 @@ impl<Q: LinalgOps + TensorOps + 'static> Network<Q> {
         Ok(tensors)
     }
 
-    fn forward(&self, q: &Q, images: Ref<'_, Q, f32>) -> Result<Trace<Q>, NnError> {
+    fn forward(&self, q: &Q, images: Ref<'_, Q, f32>) -> Result<Activations<Q>, NnError> {
         let count = images.len() / (POSITIONS * PATCH);
         let rows = count * POSITIONS;
 
@@ -187,7 +187,7 @@ impl<Q: LinalgOps + TensorOps + 'static> Network<Q> {
         let into = TensorMut::contiguous(pooled.view_mut(), &[count * WIDTH])?;
         axpby(q, 1.0 / POSITIONS as f32, tensor::<Q>(&sums, &[count * WIDTH])?, 0.0, into)?;
         let logits = self.apply(q, &self.head, &pooled)?;
-        Ok(Trace {
+        Ok(Activations {
             count,
             embedded,
             first,
@@ -208,7 +208,7 @@ impl<Q: LinalgOps + TensorOps + 'static> Network<Q> {
         &mut self,
         q: &Q,
         images: Ref<'_, Q, f32>,
-        trace: &Trace<Q>,
+        trace: &Activations<Q>,
         logits: &Q::Buf<f32>,
     ) -> Result<(), NnError> {
         let count = trace.count;
@@ -293,7 +293,7 @@ impl<Q: LinalgOps + TensorOps + 'static> Network<Q> {
 /// The gradient of queries, keys and values, given the gradient of the mixed values.
 fn attention_backward<Q: LinalgOps + TensorOps>(
     q: &Q,
-    trace: &Trace<Q>,
+    trace: &Activations<Q>,
     mixed: &Q::Buf<f32>,
 ) -> Result<Q::Buf<f32>, NnError> {
     let count = trace.count;

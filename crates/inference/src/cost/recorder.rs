@@ -5,7 +5,7 @@ use pfss::SignedRange;
 use crate::{
     DeclaredLimits, InferenceError, NormPlacement, Preference, Tensor, TransformerShape,
     engine::{RecordedStep, Recorder},
-    model::{Block, LayerBuilder, layer},
+    model::{LayerBuilder, TransformerBlock, layer},
     tensor::ONE,
 };
 
@@ -29,13 +29,17 @@ pub(super) fn layer_steps(
 /// With norms before the blocks it is the declared range. With norms after the residual
 /// connections it is the range of a norm's result, for the first layer too: the embeddings end in
 /// a norm.
-fn states(block: &Block, limits: DeclaredLimits, preference: Preference) -> Result<SignedRange, InferenceError> {
+fn states(
+    block: &TransformerBlock,
+    limits: DeclaredLimits,
+    preference: Preference,
+) -> Result<SignedRange, InferenceError> {
     let residual = i64::from(limits.residual) * ONE;
     let range = SignedRange::new(-residual, residual)?;
     if block.shape.norm == NormPlacement::Pre {
         return Ok(range);
     }
-    let block = Block { shape: TransformerShape { layers: 1, sequence: 2, ..block.shape }, ..*block };
+    let block = TransformerBlock { shape: TransformerShape { layers: 1, sequence: 2, ..block.shape }, ..*block };
     let mut layers = LayerBuilder { engine: &mut Recorder::default(), weight_limit: limits.weights, preference };
     let words = vec![0; 2 * block.shape.width as usize];
     Ok(layer(&mut layers, &block, 0, &Tensor { words, range })?.range)
@@ -49,7 +53,7 @@ fn run(
     count: usize,
     preference: Preference,
 ) -> Result<Tensor, InferenceError> {
-    let block = Block { shape: *shape, limits: Some(limits) };
+    let block = TransformerBlock { shape: *shape, limits: Some(limits) };
     let mut layers = LayerBuilder { engine: recorder, weight_limit: limits.weights, preference };
     let words = vec![0; count * shape.sequence as usize * shape.width as usize];
     let mut x = Tensor { words, range: states(&block, limits, preference)? };

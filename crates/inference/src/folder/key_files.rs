@@ -57,11 +57,11 @@ struct CheckedFile {
 struct HeldFiles {
     path: PathBuf,
     party: Party,
-    files: VecDeque<(CheckedFile, Held)>,
+    files: VecDeque<(CheckedFile, FileRest)>,
 }
 
 /// The bytes of a file after its head.
-enum Held {
+enum FileRest {
     Read(Zeroizing<Vec<u8>>),
     Open(File),
 }
@@ -124,7 +124,7 @@ impl CheckedFiles {
 
 impl CheckedFile {
     /// Opens the file, and compares its length and its first bytes.
-    fn hold(&self, folder: &Path) -> Result<Held, InferenceError> {
+    fn hold(&self, folder: &Path) -> Result<FileRest, InferenceError> {
         let Self { name, bytes, .. } = self;
         let path = folder.join(name);
         let mut file = File::open(&path).map_err(io("opening", &path)).map_err(missing(folder, name))?;
@@ -138,11 +138,11 @@ impl CheckedFile {
             return Err(changed(folder, name, "expected the file that was checked, got another"));
         }
         if *bytes > SMALL {
-            return Ok(Held::Open(file));
+            return Ok(FileRest::Open(file));
         }
         let mut rest = Zeroizing::new(vec![0u8; *bytes as usize - head.len()]);
         file.read_exact(&mut rest).map_err(failed)?;
-        Ok(Held::Read(rest))
+        Ok(FileRest::Read(rest))
     }
 }
 
@@ -162,8 +162,8 @@ impl KeySource for HeldFiles {
         let (folder, head) = (&self.path, &head[..]);
         let failed = |error| failed(folder, &name, error);
         let key = match held {
-            Held::Read(rest) => read_key(&deal, &mut head.chain(&rest[..]), bytes, failed),
-            Held::Open(file) => read_key(&deal, &mut head.chain(file), bytes, failed),
+            FileRest::Read(rest) => read_key(&deal, &mut head.chain(&rest[..]), bytes, failed),
+            FileRest::Open(file) => read_key(&deal, &mut head.chain(file), bytes, failed),
         };
         key.map(Some).map_err(|error| match error {
             InferenceError::Pfss(PfssError::Bundle(reason)) => changed(folder, &name, &reason.to_string()),

@@ -8,8 +8,8 @@ use pfss::{MatrixShape, SignedRange, softmax::RowLayout};
 use super::{
     layers::LayerBuilder,
     norm::layer_norm,
-    rounding::{Product, Rounding, product_range},
-    shape::{Block, NormPlacement, TransformerShape},
+    rounding::{Rounding, UnshiftedProduct, product_range},
+    shape::{NormPlacement, TransformerBlock, TransformerShape},
 };
 use crate::{
     InferenceError, Parameter, Tensor,
@@ -44,7 +44,7 @@ fn prefix(shape: &TransformerShape, index: u32) -> String {
 /// Layer `index` on hidden states `[count][sequence][width]`.
 pub(crate) fn layer(
     layers: &mut LayerBuilder<'_>,
-    block: &Block,
+    block: &TransformerBlock,
     index: u32,
     x: &Tensor,
 ) -> Result<Tensor, InferenceError> {
@@ -75,7 +75,7 @@ pub(super) fn attention(
     layers: &mut LayerBuilder<'_>,
     name: &str,
     x: &Tensor,
-    block: &Block,
+    block: &TransformerBlock,
 ) -> Result<Tensor, InferenceError> {
     let shape = &block.shape;
     let [positions, width, heads] = [shape.sequence, shape.width, shape.heads].map(|len| len as usize);
@@ -116,8 +116,8 @@ pub(super) fn attention(
 fn attention_weights(
     layers: &mut LayerBuilder<'_>,
     name: &str,
-    scores: Product,
-    block: &Block,
+    scores: UnshiftedProduct,
+    block: &TransformerBlock,
 ) -> Result<Tensor, InferenceError> {
     let (shape, positions) = (&block.shape, block.shape.sequence as usize);
     let (rescale, softmax) = (format!("{name}.scores.rescale"), format!("{name}.softmax"));
@@ -130,7 +130,7 @@ fn attention_weights(
     let rows = scores.words.len() / positions;
     let lengths: Vec<usize> = (0..rows).map(|row| row % positions + 1).collect();
     let layout = RowLayout::ragged(positions, &lengths)?;
-    let packed = Product { words: layout.gather(&scores.words)?, ..scores };
+    let packed = UnshiftedProduct { words: layout.gather(&scores.words)?, ..scores };
     let packed = layers.round(&rescale, packed)?;
     let packed = layers.limited(&format!("{name}.scores"), packed, limit)?;
     let weights = layers.softmax_packed(&softmax, &packed, layout.clone())?;
@@ -143,7 +143,7 @@ fn feed_forward(
     layers: &mut LayerBuilder<'_>,
     prefix: &str,
     x: &Tensor,
-    block: &Block,
+    block: &TransformerBlock,
 ) -> Result<Tensor, InferenceError> {
     let TransformerShape { width, hidden: units, .. } = block.shape;
     let hidden = layers.dense(&format!("{prefix}feed.hidden"), x, [width, units])?;
@@ -301,7 +301,7 @@ mod tests {
         {
             let (layers, width, heads) = (2, WIDTH as u32, HEADS as u32);
             let shape = TransformerShape { layers, width, heads, hidden: 20, sequence: POSITIONS as u32, causal, norm };
-            let block = Block { shape, limits: Some(LIMITS) };
+            let block = TransformerBlock { shape, limits: Some(LIMITS) };
             let mut rng = fastrand::Rng::with_seed(3);
             let values: Vec<i64> = (0..2 * POSITIONS * WIDTH).map(|_| rng.i64(-2 * ONE..=2 * ONE)).collect();
             let words = values.iter().map(|value| value.cast_unsigned()).collect();

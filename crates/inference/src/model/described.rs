@@ -7,7 +7,7 @@ use super::{
     input::elements,
     layers::LayerBuilder,
     norm::{layer_norm, row_means},
-    shape::{Block, DeclaredLimits, NormPlacement, TransformerShape},
+    shape::{DeclaredLimits, NormPlacement, TransformerBlock, TransformerShape},
 };
 use crate::{
     InferenceError, ModelFile, Parameter, Tensor,
@@ -95,14 +95,19 @@ pub(super) fn run_layer(
         LayerKind::LayerNorm { affine, deviation_limit, .. } => {
             let norm = if *affine { NormPlacement::Post } else { NormPlacement::Pre };
             let limits = deviation_limit.map(|deviation| DeclaredLimits { deviation, ..UNREAD });
-            layer_norm(layers, name, x, &Block { shape: TransformerShape { width, norm, ..ONE_UNIT }, limits })
+            layer_norm(
+                layers,
+                name,
+                x,
+                &TransformerBlock { shape: TransformerShape { width, norm, ..ONE_UNIT }, limits },
+            )
         }
         LayerKind::Attention { heads, causal, limits, limit } => {
             let shape =
                 TransformerShape { width, heads: *heads, sequence: layer.input[0], causal: *causal, ..ONE_UNIT };
             let declared =
                 |&AttentionLimits { projections, scores }: &_| DeclaredLimits { projections, scores, ..UNREAD };
-            let block = Block { shape, limits: limits.as_ref().map(declared) };
+            let block = TransformerBlock { shape, limits: limits.as_ref().map(declared) };
             let y = attention(layers, name, x, &block)?;
             layers.limited(name, y, *limit)
         }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Architecture, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
     engine::Recorder,
-    function::{Execution, FunctionModel, ModelFunction, Trace},
+    function::{Execution, FunctionModel, ModelFunction, TracedFacts},
     model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head, elements},
     tensor::ONE,
 };
@@ -33,7 +33,7 @@ pub struct Layers<'a> {
     engine: &'a mut dyn Engine,
     weight_limit: u32,
     preference: Preference,
-    trace: Option<&'a mut Trace>,
+    trace: Option<&'a mut TracedFacts>,
 }
 
 /// A value of a model: a tensor for each input of the batch.
@@ -149,14 +149,14 @@ impl Model {
         let input = Tensor { words: vec![0; len as usize], range: SignedRange::new(min, max)? };
 
         // The first run, on zeros, shows the weights and the shape of the results.
-        let mut trace = Trace { largest: len, ..Trace::default() };
+        let mut trace = TracedFacts { largest: len, ..TracedFacts::default() };
         let execution = Execution {
             engine: &mut Recorder::default(),
             weight_limit: limits.weights,
             preference: Preference::default(),
             trace: Some(&mut trace),
         };
-        let function = Function(function);
+        let function = LayerFunction(function);
         let (_, output_shape) = function.run(execution, input, input_shape)?;
         let (name, input_shape) = (name.to_owned(), input_shape.to_vec());
         let model = FunctionModel { name, input_shape, limits, output_shape, trace, function: Arc::new(function) };
@@ -369,7 +369,7 @@ impl Value {
 }
 
 /// Adds the name and the weights of a layer to those before it.
-fn record(trace: &mut Trace, layer: &PlacedLayer, largest: u64) -> Result<(), InferenceError> {
+fn record(trace: &mut TracedFacts, layer: &PlacedLayer, largest: u64) -> Result<(), InferenceError> {
     if !trace.names.insert(layer.name.clone()) {
         return Err(refused(&layer.place, "a name that no layer before it has", format!("{:?}", layer.name)));
     }
@@ -407,9 +407,9 @@ fn refused(place: &str, expected: impl Into<String>, got: String) -> InferenceEr
 }
 
 /// A function that lists layers.
-struct Function<F>(F);
+struct LayerFunction<F>(F);
 
-impl<F> ModelFunction for Function<F>
+impl<F> ModelFunction for LayerFunction<F>
 where
     F: Fn(&mut Layers<'_>, &Value) -> Result<Value, InferenceError> + Send + Sync,
 {

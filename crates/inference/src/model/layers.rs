@@ -8,7 +8,7 @@ use pfss::{
 };
 
 use super::{
-    rounding::{Product, Rounding},
+    rounding::{Rounding, UnshiftedProduct},
     shape::within,
 };
 use crate::{
@@ -47,7 +47,7 @@ impl LayerBuilder<'_> {
     ) -> Result<Tensor, InferenceError> {
         let rounding = Rounding::new(self.affine_range(x, inputs, biases)?, FRACTION_BITS)?;
         let words = self.affine(name, x, [inputs, outputs], biases, rounding.ring())?;
-        self.round(&format!("{name}.rescale"), Product { words, rounding })
+        self.round(&format!("{name}.rescale"), UnshiftedProduct { words, rounding })
     }
 
     /// The row of weights that each one-hot vector of `inputs` elements chooses.
@@ -61,7 +61,7 @@ impl LayerBuilder<'_> {
     ) -> Result<Tensor, InferenceError> {
         let rounding = Rounding::new(self.weights()?.checked_mul(x.range)?, FRACTION_BITS)?;
         let words = self.affine(name, x, [inputs, outputs], None, rounding.ring())?;
-        self.round(&format!("{name}.rescale"), Product { words, rounding })
+        self.round(&format!("{name}.rescale"), UnshiftedProduct { words, rounding })
     }
 
     /// `x` with a weight added to each element of each input of `len` elements.
@@ -145,9 +145,9 @@ impl LayerBuilder<'_> {
         shape: MatrixShape,
         [x, y]: [&Tensor; 2],
         rounding: Rounding,
-    ) -> Result<Product, InferenceError> {
+    ) -> Result<UnshiftedProduct, InferenceError> {
         let call = Call::Matmul { ring: rounding.ring(), shape, x: &x.words, y: &y.words, weights: false };
-        Ok(Product { words: self.engine.call(name, &call)?, rounding })
+        Ok(UnshiftedProduct { words: self.engine.call(name, &call)?, rounding })
     }
 
     /// Words of products of elements in `ring`, with the fraction bits of both factors together.
@@ -162,12 +162,12 @@ impl LayerBuilder<'_> {
     /// would be 1/16.
     pub(crate) fn shift(&mut self, name: &str, x: &Tensor, bits: u32) -> Result<Tensor, InferenceError> {
         let rounding = Rounding::new(x.range, bits)?;
-        self.round(name, Product { words: x.words.clone(), rounding })
+        self.round(name, UnshiftedProduct { words: x.words.clone(), rounding })
     }
 
     /// [`shift`](Self::shift) of products.
-    pub(crate) fn round(&mut self, name: &str, x: Product) -> Result<Tensor, InferenceError> {
-        let Product { mut words, rounding: Rounding { halves, shift, range } } = x;
+    pub(crate) fn round(&mut self, name: &str, x: UnshiftedProduct) -> Result<Tensor, InferenceError> {
+        let UnshiftedProduct { mut words, rounding: Rounding { halves, shift, range } } = x;
         let halves = halves.map(|half| self.engine.constant(half.cast_unsigned()));
         words.iter_mut().zip(halves.iter().cycle()).for_each(|(word, half)| *word = word.wrapping_add(*half));
         let words = self.engine.call(name, &Call::Shift { shift, x: &words })?;
@@ -175,10 +175,10 @@ impl LayerBuilder<'_> {
     }
 
     /// [`round`](Self::round) of one element for each row.
-    pub(crate) fn round_rows(&mut self, name: &str, x: Product) -> Result<Tensor, InferenceError> {
-        let Product { words, rounding } = x;
+    pub(crate) fn round_rows(&mut self, name: &str, x: UnshiftedProduct) -> Result<Tensor, InferenceError> {
+        let UnshiftedProduct { words, rounding } = x;
         let rounding = if self.preference.saves_rounds_of_rows() { rounding.in_one_round()? } else { rounding };
-        self.round(name, Product { words, rounding })
+        self.round(name, UnshiftedProduct { words, rounding })
     }
 
     /// `max(x, 0)`.

@@ -16,7 +16,7 @@ use core::str::FromStr;
 pub(crate) use block::layer;
 pub use function::{Attention, Conv2d, Layers, Value};
 pub(crate) use layers::LayerBuilder;
-pub(crate) use shape::Block;
+pub(crate) use shape::TransformerBlock;
 pub use shape::{DeclaredLimits, NormPlacement, TransformerShape};
 
 use crate::{

@@ -7,8 +7,8 @@ use pfss::{
 
 use super::{
     layers::LayerBuilder,
-    rounding::{Product, Rounding},
-    shape::Block,
+    rounding::{Rounding, UnshiftedProduct},
+    shape::TransformerBlock,
 };
 use crate::{
     Call, InferenceError, Tensor,
@@ -37,7 +37,7 @@ pub(super) fn layer_norm(
     layers: &mut LayerBuilder<'_>,
     name: &str,
     x: &Tensor,
-    block: &Block,
+    block: &TransformerBlock,
 ) -> Result<Tensor, InferenceError> {
     let width = block.shape.width;
     let mean = row_means(layers, &format!("{name}.mean"), x, width)?;
@@ -91,7 +91,7 @@ pub(super) fn layer_norm(
         inverse.repeat(width).words
     };
     let words = layers.product(&format!("{name}.scale"), [&weighted, &factors], ring)?;
-    let mut normed = layers.round(&format!("{name}.rescale"), Product { words, rounding })?;
+    let mut normed = layers.round(&format!("{name}.rescale"), UnshiftedProduct { words, rounding })?;
     if has_factors {
         let bias = layers.engine.parameter(&format!("{name}.bias"), width as usize)?;
         for row in normed.words.chunks_exact_mut(bias.len()) {
@@ -149,6 +149,6 @@ impl RowMeans {
     /// The means of rows with these sums.
     fn of(self, layers: &mut LayerBuilder<'_>, name: &str, sums: &Tensor) -> Result<Tensor, InferenceError> {
         let words = sums.words.iter().map(|sum| sum.wrapping_mul(self.factor)).collect();
-        layers.round_rows(name, Product { words, rounding: self.rounding })
+        layers.round_rows(name, UnshiftedProduct { words, rounding: self.rounding })
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Rounding {
 }
 
 /// Products of matrices with their biases, or of elements, before their shift.
-pub(crate) struct Product {
+pub(crate) struct UnshiftedProduct {
     /// Words of the products, or of one share of them, modulo 2 to the bits of the ring.
     pub(crate) words: Vec<u64>,
     /// The shift, which decides the ring.

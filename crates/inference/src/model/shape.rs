@@ -60,7 +60,7 @@ pub struct DeclaredLimits {
 
 /// A shape, with limits if they are declared and not proven.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
+pub(crate) struct TransformerBlock {
     pub(crate) shape: TransformerShape,
     pub(crate) limits: Option<DeclaredLimits>,
 }
@@ -113,7 +113,7 @@ impl TransformerShape {
     }
 }
 
-impl Block {
+impl TransformerBlock {
     /// `x` with its proven range cut to a declared limit, if limits are declared.
     pub(crate) fn vouched(&self, x: Tensor, limit: fn(&DeclaredLimits) -> u32) -> Result<Tensor, InferenceError> {
         match &self.limits {

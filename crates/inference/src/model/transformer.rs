@@ -6,7 +6,7 @@
 use super::{
     block::{layer, layer_parameters},
     layers::LayerBuilder,
-    shape::{Block, NormPlacement, TransformerShape},
+    shape::{NormPlacement, TransformerBlock, TransformerShape},
 };
 use crate::{
     InferenceError, Parameter, Tensor,
@@ -21,7 +21,7 @@ const WIDTH: u32 = 16;
 const OUTPUTS: u32 = CLASSES as u32;
 
 /// All its ranges are proven from the limit on weights.
-const BLOCK: Block = Block {
+const BLOCK: TransformerBlock = TransformerBlock {
     shape: TransformerShape {
         layers: 1,
         width: WIDTH,

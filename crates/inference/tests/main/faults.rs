@@ -21,13 +21,13 @@ use crate::{
 struct Faulty<C> {
     inner: C,
     left: usize,
-    fault: Fault,
+    fault: ChannelFault,
     /// Disconnected when the other party has ended.
     stalled: Receiver<()>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Fault {
+enum ChannelFault {
     /// Closes the connection.
     Close,
     /// Stops sending, and keeps the connection open.
@@ -57,14 +57,14 @@ impl<C: Channel> Channel for Faulty<C> {
             return self.inner.send(message);
         }
         match self.fault {
-            Fault::Close => lost,
-            Fault::Stall => {
+            ChannelFault::Close => lost,
+            ChannelFault::Stall => {
                 // Silent until the other party has given up.
                 assert_eq!(self.stalled.recv_timeout(2 * PATIENCE), Err(RecvTimeoutError::Disconnected));
                 lost
             }
-            Fault::Longer => self.inner.send(&[message, &[0]].concat()),
-            Fault::Altered => self.inner.send(&message.iter().map(|byte| !byte).collect::<Vec<_>>()),
+            ChannelFault::Longer => self.inner.send(&[message, &[0]].concat()),
+            ChannelFault::Altered => self.inner.send(&message.iter().map(|byte| !byte).collect::<Vec<_>>()),
         }
     }
 
@@ -74,7 +74,7 @@ impl<C: Channel> Channel for Faulty<C> {
 }
 
 /// The client's error when the server has `fault` at its message number `at`.
-fn client_of<C: Channel + Send>(channels: [C; 2], fault: Fault, at: usize) -> InferenceError {
+fn client_of<C: Channel + Send>(channels: [C; 2], fault: ChannelFault, at: usize) -> InferenceError {
     let model = digits(2);
     let ([client, server], [to_server, to_client]) = (keys(&model), channels);
     let (weights, images) = (Parameters::zeros(&model), images(&model));
@@ -96,20 +96,20 @@ fn every_fault_of_the_peer_at_every_message_is_named() {
     let pair = |patience| -> [_; 2] { memory_pair(patience).into() };
     let messages = digits(2).plan().unwrap().traffic(Party::One).rounds as usize;
     for at in 1..=messages {
-        for fault in [Fault::Close, Fault::Longer, Fault::Altered] {
+        for fault in [ChannelFault::Close, ChannelFault::Longer, ChannelFault::Altered] {
             let error = client_of(pair(PATIENCE), fault, at);
             assert_eq!(error.outcome(), Outcome::PeerFailed, "{fault:?} at {at}: {error}");
             let InferenceError::Pfss(PfssError::Channel(error)) = error else { panic!("{error}") };
             match fault {
-                Fault::Close => assert!(matches!(error, ChannelError::Lost { .. }), "{error}"),
-                Fault::Longer => assert!(matches!(error, ChannelError::Length { .. }), "{error}"),
-                Fault::Altered => assert!(matches!(error, ChannelError::Step { .. }), "{error}"),
-                Fault::Stall => {}
+                ChannelFault::Close => assert!(matches!(error, ChannelError::Lost { .. }), "{error}"),
+                ChannelFault::Longer => assert!(matches!(error, ChannelError::Length { .. }), "{error}"),
+                ChannelFault::Altered => assert!(matches!(error, ChannelError::Step { .. }), "{error}"),
+                ChannelFault::Stall => {}
             }
         }
     }
     // At the first message: a server that has to wait for the client would itself run out of patience on a busy machine.
-    let error = client_of(pair(Duration::from_millis(300)), Fault::Stall, 1);
+    let error = client_of(pair(Duration::from_millis(300)), ChannelFault::Stall, 1);
     assert_eq!(error.to_string(), "party 1: timed out while receiving in step `hidden`");
 }
 
@@ -127,14 +127,14 @@ fn a_peer_over_tls_that_closes_lies_or_stalls_is_named_in_time() {
         error => panic!("{error}"),
     };
     let patient = Limits { idle: PATIENCE, session: PATIENCE };
-    assert!(matches!(channel_error(patient, Fault::Close), ChannelError::Lost { .. }));
-    assert!(matches!(channel_error(patient, Fault::Longer), ChannelError::Length { .. }));
+    assert!(matches!(channel_error(patient, ChannelFault::Close), ChannelError::Lost { .. }));
+    assert!(matches!(channel_error(patient, ChannelFault::Longer), ChannelError::Length { .. }));
     // The handshake is within these limits, too, so they are long enough for a busy machine. All wait side by side.
     let short = Duration::from_secs(10);
     let start = Instant::now();
     test_process::scope(|scope| {
         let limits = [Limits { idle: short, ..patient }, Limits { session: short, ..patient }];
-        let waiting = limits.map(|limits| scope.spawn(move || client_of(tls_pair(limits), Fault::Stall, 2)));
+        let waiting = limits.map(|limits| scope.spawn(move || client_of(tls_pair(limits), ChannelFault::Stall, 2)));
         // A peer that reads nothing: the message is longer than all buffers of the connection.
         let [mut client, _server] = tls_pair(Limits { idle: short, ..patient });
         let (sending, sent) = (Instant::now(), client.send(&vec![0; 32 << 20]));

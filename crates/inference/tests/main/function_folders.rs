@@ -22,7 +22,7 @@ use crate::{
     functions::{IMAGES, LIMITS, images},
 };
 
-type List = fn(&mut Layers<'_>, &Value) -> Result<Value, InferenceError>;
+type LayerList = fn(&mut Layers<'_>, &Value) -> Result<Value, InferenceError>;
 
 /// The model as the dealer or one of the parties makes it.
 fn pictures() -> Model {
@@ -124,32 +124,32 @@ fn another_function_is_refused_by_name_and_nothing_is_spent() {
     let make = || Model::from_fn("small", &[2, 2], LIMITS, small).unwrap();
     let limits = |weights, inputs| ModelLimits { weights, inputs };
     let facts = "the function `small` of [2, 2] in 0 to 1, with results of [2, 4], weights of at most 1";
-    let function = |name: &str, shape: &[u32], limits: ModelLimits, list: List| {
+    let function = |name: &str, shape: &[u32], limits: ModelLimits, list: LayerList| {
         Model::from_fn(name, shape, limits, list).unwrap().architecture().clone()
     };
-    let step: List = |layers, x| {
+    let step: LayerList = |layers, x| {
         let x = layers.dense("dense", x, 4, true)?;
         layers.gelu("activation", &x)
     };
-    let gate: List = |layers, x| {
+    let gate: LayerList = |layers, x| {
         let x = layers.dense("dense", x, 4, true)?;
         layers.silu("gelu", &x)
     };
-    let product: List = |layers, x| {
+    let product: LayerList = |layers, x| {
         let x = layers.dense("linear", x, 4, true)?;
         layers.gelu("gelu", &x)
     };
-    let bias: List = |layers, x| {
+    let bias: LayerList = |layers, x| {
         let x = layers.dense("dense", x, 4, false)?;
         layers.gelu("gelu", &x)
     };
-    let declared: List = |layers, x| {
+    let declared: LayerList = |layers, x| {
         let x = layers.dense("dense", x, 4, true)?;
         let x = layers.limited("dense", &x, 1)?;
         layers.gelu("gelu", &x)
     };
-    let fewer: List = |layers, x| layers.dense("dense", x, 4, true);
-    let result: List = |layers, x| small(layers, x)?.rows(0..1);
+    let fewer: LayerList = |layers, x| layers.dense("dense", x, 4, true);
+    let result: LayerList = |layers, x| small(layers, x)?.rows(0..1);
     let file: Architecture = ModelFile::read(IMAGES.as_bytes()).unwrap().into();
     let Architecture::File(read) = &file else { panic!("a file") };
     let file_name = format!("the model file `file` of SHA-256 {}", read.digest());
@@ -209,7 +209,7 @@ fn functions_that_differ_only_in_what_takes_no_keys_are_refused() {
         let parts = [layers.dense("first", x, 4, true)?, layers.dense("second", x, 4, true)?];
         layers.gelu("gelu", &parts[of[0]].add(&parts[of[1]])?)
     }
-    let pairs: [(&[u32], [List; 2]); 5] = [
+    let pairs: [(&[u32], [LayerList; 2]); 5] = [
         (&[1, 4, 4], [|layers, x| conv(layers, x, [2, 2]), |layers, x| conv(layers, x, [3, 3])]),
         (&[2, 2], [|layers, x| sum(layers, x, [0, 1]), |layers, x| sum(layers, x, [0, 0])]),
         (&[2, 2], [|layers, x| sum(layers, x, [0, 0]), |layers, x| sum(layers, x, [1, 1])]),

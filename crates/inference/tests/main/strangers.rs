@@ -30,13 +30,13 @@ pub(crate) struct Strangers {
 }
 
 #[derive(PartialEq)]
-enum Kind {
+enum StrangerKind {
     Silent,
     Slow,
     HalfDone,
 }
 
-impl Kind {
+impl StrangerKind {
     fn of(index: usize) -> Self {
         match index % 10 {
             0..5 => Self::Silent,
@@ -79,7 +79,7 @@ impl Strangers {
                 if dropped {
                     let Ok(again) = come(index) else { return };
                     (*stream, *said) = (again, seconds);
-                } else if Kind::of(index) == Kind::Slow && *said < seconds {
+                } else if StrangerKind::of(index) == StrangerKind::Slow && *said < seconds {
                     *said = seconds;
                     let _ = stream.write(&self.hello[1..2]); // whether it was dropped shows when it is read from
                 }
@@ -90,10 +90,10 @@ impl Strangers {
 
     fn come(&self, index: usize) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect(self.address)?;
-        stream.write_all(match Kind::of(index) {
-            Kind::Silent => &[],
-            Kind::Slow => &self.hello[..1],
-            Kind::HalfDone => &self.hello,
+        stream.write_all(match StrangerKind::of(index) {
+            StrangerKind::Silent => &[],
+            StrangerKind::Slow => &self.hello[..1],
+            StrangerKind::HalfDone => &self.hello,
         })?;
         stream.set_nonblocking(true)?;
         Ok(stream)

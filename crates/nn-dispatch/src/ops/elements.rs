@@ -7,7 +7,7 @@ use crate::{
     dispatcher::BackendDispatcher,
     error::Result,
     handle::Operand,
-    saved::{Pass, Saved},
+    saved::{Saved, SavedPass},
 };
 
 /// `y = f(x)`, for a function whose gradient is computed from x.
@@ -25,7 +25,7 @@ pub(crate) fn activate(
         let mut room = target.room(y)?;
         plan.activate(&target.queue, f, x.at(*plan.layout())?, room.at(*plan.layout())?)?;
         room.deliver(target)?;
-        Ok(target.saved(Pass::Activation { f, len, x: x.kept() }))
+        Ok(target.saved(SavedPass::Activation { f, len, x: x.kept() }))
     })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn activate_backward(
     dx: &mut [f32],
 ) -> Result<()> {
     let (len, kept) = match &saved.pass {
-        Pass::Activation { f: saved_f, len, x } if *saved_f == f => (*len, x),
+        SavedPass::Activation { f: saved_f, len, x } if *saved_f == f => (*len, x),
         _ => return Err(saved.refused(op, expected)),
     };
     let plan = ElementwisePlan::new(&[len])?;

@@ -8,7 +8,7 @@ use crate::{
     dispatcher::BackendDispatcher,
     error::Result,
     handle::Operand,
-    saved::{Pass, Saved},
+    saved::{Saved, SavedPass},
 };
 
 pub(crate) fn softmax(
@@ -46,7 +46,7 @@ pub(crate) fn softmax(
             plan.softmax(&target.queue, x.at(layout)?, mask, room.at(layout)?)?;
         }
         let y = room.deliver(target)?;
-        Ok(target.saved(Pass::Softmax { is_log, layout, dim, y }))
+        Ok(target.saved(SavedPass::Softmax { is_log, layout, dim, y }))
     })
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn softmax_backward(
 ) -> Result<()> {
     let (op, expected) = if is_log { ("log_softmax_backward", "log_softmax") } else { ("softmax_backward", "softmax") };
     let (layout, dim, kept) = match &saved.pass {
-        Pass::Softmax { is_log: of_log, layout, dim, y } if *of_log == is_log => (*layout, *dim, y),
+        SavedPass::Softmax { is_log: of_log, layout, dim, y } if *of_log == is_log => (*layout, *dim, y),
         _ => return Err(saved.refused(op, expected)),
     };
     // Lengths.

@@ -41,7 +41,7 @@ impl Weight {
 }
 
 /// A pre-norm block with one causal head, and a table of token vectors that is its input and its output.
-struct Block {
+struct CausalBlock {
     table: Weight,
     norms: [[Weight; 2]; 2],
     /// Of queries, keys, values and the result.
@@ -58,7 +58,7 @@ fn scaled(x: &[f32]) -> Vec<f32> {
     x.iter().map(|x| x / (WIDTH as f32).sqrt()).collect()
 }
 
-impl Block {
+impl CausalBlock {
     fn new(d: &BackendDispatcher) -> Self {
         let norm = || [Weight::new(d, &[1.0; WIDTH]), Weight::new(d, &[0.0; WIDTH])];
         Self {
@@ -191,7 +191,7 @@ fn usage(d: &BackendDispatcher) -> [u64; 2] {
 fn soak(device: Choice) {
     let d = on(device);
     let start = usage(&d)[0];
-    let mut block = Block::new(&d);
+    let mut block = CausalBlock::new(&d);
     let (tokens, mut targets) = ([2u32, 0, 3, 1], vec![0.0; TOKENS * TOKENS]);
     for (row, next) in [0usize, 3, 1, 2].into_iter().enumerate() {
         targets[row * TOKENS + next] = 1.0;

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// This party's shares of inputs or of a result.
-pub(super) type Words = Zeroizing<Vec<u64>>;
+pub(super) type ShareWords = Zeroizing<Vec<u64>>;
 
 /// One party's run of a plan: a message has to be exchanged, or all is computed.
 pub struct RunHandle {
@@ -39,20 +39,20 @@ pub struct RunHandle {
     /// The other party's messages, to the thread. None once the run is freed.
     answers: Option<Sender<Vec<u8>>>,
     /// The thread. None once it has ended.
-    worker: Option<JoinHandle<Result<Outcome, PfssError>>>,
+    worker: Option<JoinHandle<Result<RunResult, PfssError>>>,
 }
 
 enum RunState {
     /// This party's message of the round.
     Round(Vec<u8>),
-    Done(Outcome),
+    Done(RunResult),
     Failed,
 }
 
 /// The result of a run.
-pub(super) enum Outcome {
+pub(super) enum RunResult {
     /// This party's shares.
-    Words(Words),
+    Words(ShareWords),
     /// Weights that were opened under their mask.
     Weights(Arc<OpenedWeights>),
 }
@@ -97,10 +97,10 @@ impl RunHandle {
         CallFailure::unless_len("elements of y", right, inputs[1].len())?;
         let keys = computation.read(keys)?;
         let party = keys.party()?;
-        let inputs: [Words; 2] = inputs.map(Input::into_words);
+        let inputs: [ShareWords; 2] = inputs.map(Input::into_words);
         Self::start(queue, party, move |session, queue| {
             let [x, y] = [&inputs[0][..], &inputs[1][..]];
-            computation.run(session, queue, keys, [x, y]).map(|words| Outcome::Words(Words::new(words)))
+            computation.run(session, queue, keys, [x, y]).map(|words| RunResult::Words(ShareWords::new(words)))
         })
     }
 
@@ -108,7 +108,7 @@ impl RunHandle {
     pub(super) fn start(
         queue: Arc<AnyQueue>,
         party: Party,
-        work: impl FnOnce(&mut Session<Relay>, &AnyQueue) -> Result<Outcome, PfssError> + Send + 'static,
+        work: impl FnOnce(&mut Session<Relay>, &AnyQueue) -> Result<RunResult, PfssError> + Send + 'static,
     ) -> Result<Self, CallFailure> {
         // The session has the other ends of both channels.
         let (to_caller, messages) = channel();
@@ -151,7 +151,7 @@ impl RunHandle {
     }
 
     /// The result, once all is computed.
-    pub(super) fn outcome(&self) -> Result<&Outcome, CallFailure> {
+    pub(super) fn outcome(&self) -> Result<&RunResult, CallFailure> {
         if let RunState::Done(outcome) = &self.state {
             return Ok(outcome);
         }
@@ -162,8 +162,8 @@ impl RunHandle {
     /// The shares of the result, once all is computed.
     fn words(&self) -> Result<&[u64], CallFailure> {
         match self.outcome()? {
-            Outcome::Words(words) => Ok(words),
-            Outcome::Weights(_) => {
+            RunResult::Words(words) => Ok(words),
+            RunResult::Weights(_) => {
                 Err(CallFailure::state("no shares: the run opened weights; use `trefoil_pfss_run_weights`"))
             }
         }

@@ -9,7 +9,7 @@ use pfss::{OpenedWeights, PfssError, WeightKey, WeightMask, WeightShape, WeightT
 
 use super::{
     ring_of,
-    run::{Outcome, RunHandle, Words},
+    run::{RunHandle, RunResult, ShareWords},
 };
 use crate::{
     Backend, Bytes, DealerHandle,
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn trefoil_pfss_weights_open(
         }
         let y = y.into_words();
         let started = RunHandle::start(Arc::clone(&backend.queue), key.party(), move |session, queue| {
-            session.open_weights(queue, key, &y).map(|weights| Outcome::Weights(Arc::new(weights)))
+            session.open_weights(queue, key, &y).map(|weights| RunResult::Weights(Arc::new(weights)))
         })?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: 
     guard(|| {
         // SAFETY: the caller's promise.
         let run = unsafe { exclusive("run", run) }?;
-        let Outcome::Weights(opened) = run.outcome()? else {
+        let RunResult::Weights(opened) = run.outcome()? else {
             return Err(CallFailure::state("no weights: the run has shares; use `trefoil_pfss_run_y_share`"));
         };
         // SAFETY: the caller's promise.
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn trefoil_pfss_weights_product(
         // The session compares keys and weights before it spends the keys.
         let started = RunHandle::start(Arc::clone(&backend.queue), triple.party(), move |session, queue| {
             let product = session.matmul_weights(queue, triple, &x, &opened)?;
-            Ok(Outcome::Words(Words::new(product)))
+            Ok(RunResult::Words(ShareWords::new(product)))
         })?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }

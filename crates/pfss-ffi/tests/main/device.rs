@@ -25,10 +25,10 @@ use trefoil_pfss::{
 
 use crate::{
     example::program,
-    machine::{Call, GLOBAL, Obstacle, Program, THREAD_LOCAL, bytes_of, on_machine, refused_copies},
+    machine::{CallerProgram, GLOBAL, MachineCall, Obstacle, THREAD_LOCAL, bytes_of, on_machine, refused_copies},
     plans::{message, plan, share},
     setup::{OK, Setup, batch_message, keys_of, owned, parameters},
-    sigma::{Link, links, peer},
+    sigma::{Pipe, links, peer},
 };
 
 const COUNT: usize = 40;
@@ -51,13 +51,13 @@ fn sums(shares: [Vec<u8>; 2], mask: u64) -> Vec<u64> {
 }
 
 /// The result of a call that reads `len` words of shares.
-fn shares(on: &Program, len: usize, read: impl Fn(*mut u64) -> Status) -> Vec<u8> {
-    on.result_of(&Call { inputs: &[], bytes: 8 * len, computes: false, make: &|_, to| read(to) })
+fn shares(on: &CallerProgram, len: usize, read: impl Fn(*mut u64) -> Status) -> Vec<u8> {
+    on.result_of(&MachineCall { inputs: &[], bytes: 8 * len, computes: false, make: &|_, to| read(to) })
 }
 
 /// The opened masked inputs of both parties' keys.
 fn masked<K>(
-    on: &Program,
+    on: &CallerProgram,
     keys: [*mut K; 2],
     mask: unsafe extern "C" fn(*mut K, *const u64, usize, *mut u64) -> Status,
     ring: u64,
@@ -66,7 +66,7 @@ fn masked<K>(
         let x = share(&secrets(), party);
         // SAFETY: a live handle, and arrays of the given length.
         let make = |inputs: &[*const u64], to| unsafe { mask(keys[party], inputs[0], COUNT, to) };
-        on.result_of(&Call { inputs: &[&x], bytes: 8 * COUNT, computes: false, make: &make })
+        on.result_of(&MachineCall { inputs: &[&x], bytes: 8 * COUNT, computes: false, make: &make })
     });
     sums(masked, ring)
 }
@@ -75,7 +75,7 @@ fn masked<K>(
 ///
 /// # Safety
 /// A live handle.
-unsafe fn dealt(on: &Program, setup: &Setup, gate: *mut trefoil_pfss::GateHandle) -> ([*mut Keys; 2], Vec<u64>) {
+unsafe fn dealt(on: &CallerProgram, setup: &Setup, gate: *mut trefoil_pfss::GateHandle) -> ([*mut Keys; 2], Vec<u64>) {
     let [mut zero, mut one] = [null_mut(); 2];
     // SAFETY: live handles, and places for handles.
     assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, COUNT, &mut zero, &mut one) }, OK);
@@ -84,7 +84,7 @@ unsafe fn dealt(on: &Program, setup: &Setup, gate: *mut trefoil_pfss::GateHandle
 }
 
 /// ReLU in a batch.
-fn batch(on: &Program, setup: &Setup) {
+fn batch(on: &CallerProgram, setup: &Setup) {
     let mut gate = null_mut();
     // SAFETY: live handles until they are freed, arrays of the given lengths, and places for results.
     unsafe {
@@ -96,9 +96,9 @@ fn batch(on: &Program, setup: &Setup) {
             let submit = |inputs: &[*const u64], _: *mut u64| {
                 trefoil_pfss_batch_submit(batch, gate, keys, inputs[0], COUNT, &mut 0)
             };
-            on.result_of(&Call { inputs: &[&hatx], bytes: 0, computes: false, make: &submit });
+            on.result_of(&MachineCall { inputs: &[&hatx], bytes: 0, computes: false, make: &submit });
             let flush = |_: &[*const u64], _: *mut u64| trefoil_pfss_batch_flush(batch);
-            on.result_of(&Call { inputs: &[], bytes: 0, computes: true, make: &flush });
+            on.result_of(&MachineCall { inputs: &[], bytes: 0, computes: true, make: &flush });
             trefoil_pfss_keys_free(keys);
             batch
         });
@@ -107,7 +107,7 @@ fn batch(on: &Program, setup: &Setup) {
             let (batch, theirs) = (batches[party], &messages[1 - party]);
             let absorb =
                 |_: &[*const u64], _: *mut u64| trefoil_pfss_batch_absorb(batch, theirs.as_ptr(), theirs.len());
-            on.result_of(&Call { inputs: &[], bytes: 0, computes: true, make: &absorb });
+            on.result_of(&MachineCall { inputs: &[], bytes: 0, computes: true, make: &absorb });
             assert!(batch_message(batch).is_empty());
             let y = shares(on, COUNT, |to| trefoil_pfss_batch_y_share(batch, 0, to, COUNT));
             trefoil_pfss_batch_free(batch);
@@ -120,7 +120,7 @@ fn batch(on: &Program, setup: &Setup) {
 }
 
 /// A descriptor evaluated by itself.
-fn evaluation(on: &Program, setup: &Setup) {
+fn evaluation(on: &CallerProgram, setup: &Setup) {
     let (descriptor, mut gate) = (program(BoolMode::Additive), null_mut());
     let bytes = descriptor.to_bytes();
     // SAFETY: live handles until they are freed, arrays of the given lengths, and places for results.
@@ -133,7 +133,7 @@ fn evaluation(on: &Program, setup: &Setup) {
             let evaluate = |inputs: &[*const u64], _: *mut u64| {
                 trefoil_pfss_evaluate(setup.backend, keys, inputs[0], COUNT, place)
             };
-            on.result_of(&Call { inputs: &[&hatx], bytes: 0, computes: true, make: &evaluate });
+            on.result_of(&MachineCall { inputs: &[&hatx], bytes: 0, computes: true, make: &evaluate });
             trefoil_pfss_keys_free(keys);
             evaluation
         });
@@ -154,7 +154,7 @@ fn evaluation(on: &Program, setup: &Setup) {
                 let resume = |_: &[*const u64], _: *mut u64| {
                     trefoil_pfss_evaluation_resume(party, theirs.as_ptr(), theirs.len())
                 };
-                on.result_of(&Call { inputs: &[], bytes: 0, computes: true, make: &resume });
+                on.result_of(&MachineCall { inputs: &[], bytes: 0, computes: true, make: &resume });
             }
         }
         let y = parties.map(|party| shares(on, COUNT, |to| trefoil_pfss_y_share(party, to, COUNT)));
@@ -176,7 +176,7 @@ const RIGHT: [u64; 6] = [1000, 923, 846, 769, 692, 615];
 ///
 /// # Safety
 /// Live handles.
-unsafe fn exchange(on: &Program, runs: [*mut RunHandle; 2]) {
+unsafe fn exchange(on: &CallerProgram, runs: [*mut RunHandle; 2]) {
     loop {
         let messages = runs.map(message);
         if messages[0].is_empty() {
@@ -186,7 +186,7 @@ unsafe fn exchange(on: &Program, runs: [*mut RunHandle; 2]) {
             // SAFETY: a live handle by the caller's promise, and an array of the given length.
             let absorb =
                 |_: &[*const u64], _: *mut u64| unsafe { trefoil_pfss_run_absorb(run, theirs.as_ptr(), theirs.len()) };
-            on.result_of(&Call { inputs: &[], bytes: 0, computes: true, make: &absorb });
+            on.result_of(&MachineCall { inputs: &[], bytes: 0, computes: true, make: &absorb });
         }
     }
 }
@@ -195,7 +195,7 @@ unsafe fn exchange(on: &Program, runs: [*mut RunHandle; 2]) {
 ///
 /// # Safety
 /// Live handles, which are freed.
-unsafe fn assert_product(on: &Program, runs: [*mut RunHandle; 2]) {
+unsafe fn assert_product(on: &CallerProgram, runs: [*mut RunHandle; 2]) {
     // SAFETY: live handles by the caller's promise.
     unsafe { exchange(on, runs) };
     // SAFETY: live handles by the caller's promise, freed once, and arrays of the given length.
@@ -210,18 +210,18 @@ unsafe fn assert_product(on: &Program, runs: [*mut RunHandle; 2]) {
 
 /// A run that starts with a call of these inputs, by one party.
 fn started(
-    on: &Program,
+    on: &CallerProgram,
     inputs: &[&[u64]],
     start: impl Fn(&[*const u64], *mut *mut RunHandle) -> Status,
 ) -> *mut RunHandle {
     let mut run = null_mut();
     let place = &raw mut run;
-    on.result_of(&Call { inputs, bytes: 0, computes: true, make: &|inputs, _| start(inputs, place) });
+    on.result_of(&MachineCall { inputs, bytes: 0, computes: true, make: &|inputs, _| start(inputs, place) });
     run
 }
 
 /// A product of matrices, by a plan and by opened weights.
-fn products(on: &Program, setup: &Setup) {
+fn products(on: &CallerProgram, setup: &Setup) {
     let &Setup { dealer, backend } = setup;
     let [mut zero, mut one, mut mask] = [null_mut(); 3];
     let parts = |keys: &[u8]| (keys.as_ptr(), keys.len());
@@ -270,7 +270,7 @@ fn products(on: &Program, setup: &Setup) {
 
 /// Both parties' results of an `eval` call of SUF, of `bytes` bytes; frees the keys.
 fn evaluated(
-    on: &Program,
+    on: &CallerProgram,
     keys: [*mut SufKeys; 2],
     (ring, bytes): (u64, usize),
     eval: impl Fn(*mut SufKeys, *const u64, *mut u64) -> Status,
@@ -278,7 +278,7 @@ fn evaluated(
     let hatx = masked(on, keys, trefoil_pfss_suf_keys_mask_inputs, ring);
     keys.map(|keys| {
         let make = |inputs: &[*const u64], outs| eval(keys, inputs[0], outs);
-        let result = on.result_of(&Call { inputs: &[&hatx], bytes, computes: true, make: &make });
+        let result = on.result_of(&MachineCall { inputs: &[&hatx], bytes, computes: true, make: &make });
         // SAFETY: a live handle, freed once.
         unsafe { trefoil_pfss_suf_keys_free(keys) };
         result
@@ -286,7 +286,7 @@ fn evaluated(
 }
 
 /// SUF's calls with one key for each input.
-fn suf(on: &Program, setup: &Setup) {
+fn suf(on: &CallerProgram, setup: &Setup) {
     let backend = setup.backend;
     let xor = |[a, b]: [Vec<u8>; 2]| -> Vec<u8> { a.iter().zip(&b).map(|(a, b)| a ^ b).collect() };
     let thresholds = [5, 30_000, 600_000];
@@ -326,13 +326,13 @@ const SCALE: c_int = 12;
 ///
 /// # Safety
 /// A live context with a buffer, and arrays of `COUNT` words.
-unsafe fn eval_nexp(context: *mut SigmaContext, link: &Link, party: usize, x: *const u64, y: *mut u64) -> Status {
+unsafe fn eval_nexp(context: *mut SigmaContext, link: &Pipe, party: usize, x: *const u64, y: *mut u64) -> Status {
     // SAFETY: the caller's promise, and a link that outlives the peer.
     unsafe { trefoil_pfss_sigma_eval_nexp(context, &peer(link), party as c_int, BW, SCALE, x, COUNT, y, null_mut()) }
 }
 
 /// `exp(-x)` by SUF's bridge to SIGMA, on a context of the device.
-fn sigma(on: &Program, setup: &Setup) {
+fn sigma(on: &CallerProgram, setup: &Setup) {
     const CAPACITY: usize = 1 << 20;
     let ring = Ring::new(BW.cast_unsigned()).unwrap();
     let x: Vec<u64> = (0..COUNT as u64).map(|e| e * 1000).collect();
@@ -360,7 +360,7 @@ fn sigma(on: &Program, setup: &Setup) {
             let keygen = |inputs: &[*const u64], to| {
                 trefoil_pfss_sigma_keygen_nexp(dealer, party as c_int, BW, SCALE, inputs[0], COUNT, to)
             };
-            let call = Call { inputs: &[&masks], bytes: 8 * COUNT, computes: false, make: &keygen };
+            let call = MachineCall { inputs: &[&masks], bytes: 8 * COUNT, computes: false, make: &keygen };
             on.refuse(&call);
             assert_eq!(*places[party], starts[party]);
             words(&on.result_of(&call))
@@ -375,7 +375,7 @@ fn sigma(on: &Program, setup: &Setup) {
             *places[party] = starts[party];
             assert_eq!(trefoil_pfss_sigma_set_keybuf_ptr(context, places[party], CAPACITY), OK);
             let eval = |inputs: &[*const u64], to| eval_nexp(context, &link, party, inputs[0], to);
-            on.refuse(&Call { inputs: &[&hatx], bytes: 8 * COUNT, computes: true, make: &eval });
+            on.refuse(&MachineCall { inputs: &[&hatx], bytes: 8 * COUNT, computes: true, make: &eval });
             assert_eq!(*places[party], starts[party]);
             AtomicPtr::new(context)
         });
@@ -414,7 +414,7 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
     ];
     on_machine("devices=2;schedule=lazy", || {
         let (device, processor) = (Setup::on(c"sim"), Setup::new());
-        let on = Program::new(device.backend, OBSTACLES);
+        let on = CallerProgram::new(device.backend, OBSTACLES);
         for calls in [batch, evaluation, products, suf] {
             calls(&on, &processor);
         }
@@ -426,7 +426,7 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
 fn a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable() {
     on_machine(&format!("devices=2;schedule=lazy{}", refused_copies()), || {
         let (device, processor) = (Setup::on(c"sim"), Setup::new());
-        let on = Program::new(device.backend, &[Obstacle::Unmapped]);
+        let on = CallerProgram::new(device.backend, &[Obstacle::Unmapped]);
         for calls in [batch, evaluation, products, suf] {
             calls(&on, &processor);
         }
@@ -440,7 +440,7 @@ fn a_call_on_a_device_that_a_capture_forbids_leaves_its_keys_usable() {
         let device = Setup::on(c"sim");
         const OBSTACLES: &[Obstacle] =
             &[Obstacle::ComputingInCapture(GLOBAL), Obstacle::ComputingInCapture(THREAD_LOCAL)];
-        let on = Program::new(device.backend, OBSTACLES);
+        let on = CallerProgram::new(device.backend, OBSTACLES);
         for calls in [batch, evaluation, products, suf, sigma] {
             calls(&on, &device);
         }

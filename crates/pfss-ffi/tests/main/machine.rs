@@ -82,7 +82,7 @@ pub(crate) enum Obstacle {
 }
 
 /// A call, its input arrays, and the number of bytes of its result array.
-pub(crate) struct Call<'a> {
+pub(crate) struct MachineCall<'a> {
     pub(crate) inputs: &'a [&'a [u64]],
     pub(crate) bytes: usize,
     /// Whether a backend computes in the call.
@@ -91,7 +91,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// The program on device 0; its memory is never freed.
-pub(crate) struct Program {
+pub(crate) struct CallerProgram {
     contexts: [*mut c_void; 2],
     pub(crate) stream: *mut c_void,
     /// A stream that no array is used on.
@@ -101,7 +101,7 @@ pub(crate) struct Program {
     obstacles: &'static [Obstacle],
 }
 
-impl Program {
+impl CallerProgram {
     /// A program whose thread has set a stream of the device of `backend`.
     pub(crate) fn new(backend: *mut Backend, obstacles: &'static [Obstacle]) -> Self {
         let [mut stream, mut other] = [null_mut(); 2];
@@ -167,7 +167,7 @@ impl Program {
     }
 
     /// The bytes of a call's result, after refusals of the call for every obstacle.
-    pub(crate) fn result_of(&self, call: &Call<'_>) -> Vec<u8> {
+    pub(crate) fn result_of(&self, call: &MachineCall<'_>) -> Vec<u8> {
         self.refuse(call);
         let inputs: Vec<*const u64> =
             call.inputs.iter().map(|input| self.array(0, &bytes_of(input)).cast_const()).collect();
@@ -181,7 +181,7 @@ impl Program {
     }
 
     /// Makes a call with every obstacle to each of its arrays. The call must be refused and write nothing.
-    pub(crate) fn refuse(&self, call: &Call<'_>) {
+    pub(crate) fn refuse(&self, call: &MachineCall<'_>) {
         for &obstacle in self.obstacles {
             let tries = match obstacle {
                 Obstacle::ComputingInCapture(_) => usize::from(call.computes),
@@ -193,7 +193,7 @@ impl Program {
     }
 
     /// Makes a call with an obstacle to one array; all others are in host memory.
-    fn refuse_at(&self, call: &Call<'_>, obstacle: Obstacle, position: usize) {
+    fn refuse_at(&self, call: &MachineCall<'_>, obstacle: Obstacle, position: usize) {
         let mut inputs: Vec<*const u64> = call.inputs.iter().map(|input| input.as_ptr()).collect();
         let mut on_host = unwritten(call);
         let (mut result, mut on_device) = (on_host.as_mut_ptr(), None);
@@ -251,7 +251,7 @@ impl Program {
 }
 
 /// A result array in host memory.
-fn unwritten(call: &Call<'_>) -> Vec<u64> {
+fn unwritten(call: &MachineCall<'_>) -> Vec<u64> {
     vec![u64::from_ne_bytes([UNWRITTEN; 8]); call.bytes.div_ceil(8)]
 }
 

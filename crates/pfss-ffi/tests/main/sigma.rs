@@ -58,20 +58,20 @@ fn the_header_declares_every_function_and_no_other() {
 }
 
 /// One end of a connection in memory.
-pub(crate) struct Link {
+pub(crate) struct Pipe {
     to: Sender<Vec<u8>>,
     from: Receiver<Vec<u8>>,
 }
 
-pub(crate) fn links() -> [Link; 2] {
+pub(crate) fn links() -> [Pipe; 2] {
     let ((to_one, from_zero), (to_zero, from_one)) = (channel(), channel());
-    [Link { to: to_one, from: from_one }, Link { to: to_zero, from: from_zero }]
+    [Pipe { to: to_one, from: from_one }, Pipe { to: to_zero, from: from_zero }]
 }
 
-/// The callback of a [`Link`]; 1 if the other party is gone.
+/// The callback of a [`Pipe`]; 1 if the other party is gone.
 ///
 /// # Safety
-/// `ctx` is a live [`Link`], and the arrays have the given lengths.
+/// `ctx` is a live [`Pipe`], and the arrays have the given lengths.
 unsafe extern "C" fn exchange(
     ctx: *mut c_void,
     sent: *const u8,
@@ -81,7 +81,7 @@ unsafe extern "C" fn exchange(
 ) -> c_int {
     // SAFETY: the link of the peer, which outlives it, and arrays with their lengths.
     let (link, out, into) = unsafe {
-        (&*ctx.cast::<Link>(), slice::from_raw_parts(sent, sent_len), slice::from_raw_parts_mut(received, received_len))
+        (&*ctx.cast::<Pipe>(), slice::from_raw_parts(sent, sent_len), slice::from_raw_parts_mut(received, received_len))
     };
     let answer = link.to.send(out.to_vec()).ok().and_then(|()| link.from.recv_timeout(Duration::from_secs(60)).ok());
     match answer {
@@ -93,7 +93,7 @@ unsafe extern "C" fn exchange(
     }
 }
 
-pub(crate) fn peer(link: &Link) -> SigmaPeer {
+pub(crate) fn peer(link: &Pipe) -> SigmaPeer {
     SigmaPeer { ctx: (&raw const *link).cast_mut().cast(), exchange: Some(exchange) }
 }
 
@@ -285,7 +285,7 @@ fn outputs_are_the_functions_within_their_bounds_under_the_masks_of_the_dealer()
             .zip(&input_masks)
             .map(|(x, r)| x.iter().zip(r).map(|(&x, &r)| ring.add(x.cast_unsigned(), r)).collect())
             .collect();
-        let play = |party: usize, link: Link, mut keys: Vec<u8>| {
+        let play = |party: usize, link: Pipe, mut keys: Vec<u8>| {
             let (handles, mut cursor) = (open(None), keys.as_mut_ptr());
             let mut stats = SigmaStats { sent_bytes: 0, received_bytes: 0, rounds: 0 };
             // SAFETY: live handles, a buffer and a link that outlive their use.

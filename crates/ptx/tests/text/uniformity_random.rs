@@ -13,7 +13,7 @@ const LANES: i64 = 32;
 const MAX_STEPS: usize = 400;
 
 /// What one lane did.
-struct Trace {
+struct LaneTrace {
     /// The barriers it reached.
     barriers: Vec<usize>,
     /// The values each register was given, with the number of barriers reached before.
@@ -21,9 +21,9 @@ struct Trace {
 }
 
 /// Runs one lane; `None` if it does not end.
-fn run(body: &Body, tid: i64) -> Option<Trace> {
+fn run(body: &Body, tid: i64) -> Option<LaneTrace> {
     let mut registers = vec![0_i64; body.registers.len()];
-    let mut trace = Trace { barriers: Vec::new(), values: vec![Vec::new(); body.registers.len()] };
+    let mut trace = LaneTrace { barriers: Vec::new(), values: vec![Vec::new(); body.registers.len()] };
     let mut at = 0;
     for _ in 0..MAX_STEPS {
         let Some(instruction) = body.instructions.get(at) else { return Some(trace) };
@@ -138,7 +138,7 @@ fn uniform_registers_hold_the_same_in_all_lanes() {
             (0..body.registers.len()).filter(|slot| uniformity.register(ptx::ast::Reg(*slot as u32)) == Spread::Uniform)
         {
             // Lanes may run a definition more or less often, but between two barriers all end with the same value.
-            let last = |trace: &Trace, barrier: usize| {
+            let last = |trace: &LaneTrace, barrier: usize| {
                 trace.values[slot].iter().rev().find(|(before, _)| *before <= barrier).map(|(_, value)| *value)
             };
             for barrier in 0..traces[0].barriers.len() {

@@ -129,7 +129,7 @@ pub(super) struct Params<'a>(pub(super) &'a dyn ShownOp);
 
 impl fmt::Display for Params<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut list = List { f, written: Ok(()), first: true };
+        let mut list = NamedValues { f, written: Ok(()), first: true };
         self.0.sizes(&mut |name, size| list.add(name, size));
         list.written
     }
@@ -140,7 +140,7 @@ pub(super) struct Views<'a>(pub(super) &'a dyn ShownOp);
 
 impl fmt::Display for Views<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut list = List { f, written: Ok(()), first: true };
+        let mut list = NamedValues { f, written: Ok(()), first: true };
         self.0.views(&mut |view| {
             if let Some(len) = view.len {
                 list.add(view.name, &len);
@@ -187,13 +187,13 @@ fn element_bytes(element: &str, real: usize) -> Option<usize> {
 }
 
 /// Names with values, one after the other.
-struct List<'a, 'f> {
+struct NamedValues<'a, 'f> {
     f: &'a mut fmt::Formatter<'f>,
     written: fmt::Result,
     first: bool,
 }
 
-impl List<'_, '_> {
+impl NamedValues<'_, '_> {
     fn add(&mut self, name: &str, value: &dyn fmt::Debug) {
         let between = if self.first { "" } else { " " };
         self.first = false;

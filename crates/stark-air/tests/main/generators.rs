@@ -127,21 +127,21 @@ fn generators_without_rows_or_columns_are_refused() {
     assert_eq!(recorded(0, 1), Err(RecordError::LogRows { got: 0 }));
     assert_eq!(recorded(31, 1), Err(RecordError::LogRows { got: 31 }));
     assert_eq!(recorded(4, 0), Err(RecordError::NoColumn));
-    assert_eq!(RecordedGenerator::new(&Bits { from: 0, to: 31 }).unwrap().columns(), 1 << 16);
-    assert_eq!(RecordedGenerator::new(&Bits { from: 3, to: 3 }), Err(RecordError::Bits { from: 3, to: 3 }));
-    assert_eq!(RecordedGenerator::new(&Bits { from: 0, to: 32 }), Err(RecordError::Bits { from: 0, to: 32 }));
-    let refused = RecordedGenerator::new(&Bits { from: 1, to: 2 });
+    assert_eq!(RecordedGenerator::new(&BitColumns { from: 0, to: 31 }).unwrap().columns(), 1 << 16);
+    assert_eq!(RecordedGenerator::new(&BitColumns { from: 3, to: 3 }), Err(RecordError::Bits { from: 3, to: 3 }));
+    assert_eq!(RecordedGenerator::new(&BitColumns { from: 0, to: 32 }), Err(RecordError::Bits { from: 0, to: 32 }));
+    let refused = RecordedGenerator::new(&BitColumns { from: 1, to: 2 });
     let (what, most) = ("outputs", 1 << 16);
     assert_eq!(refused, Err(RecordError::TooMany { what, most, got: most + 1 }));
 }
 
 /// A generator with the maximum number of columns, and a counter if low bits are left out.
-struct Bits {
+struct BitColumns {
     from: u32,
     to: u32,
 }
 
-impl Generator for Bits {
+impl Generator for BitColumns {
     fn log_rows(&self) -> u32 {
         4
     }

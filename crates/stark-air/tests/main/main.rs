@@ -20,14 +20,14 @@ use crate::{
 };
 
 /// Columns, challenges and a claimed sum at random, of the shape that `recorded` reads.
-struct Trace {
+struct RandomTrace {
     columns: Vec<Vec<Vec<M31>>>,
     preprocessed: Vec<Vec<M31>>,
     challenges: Vec<QM31>,
     claimed_sum: QM31,
 }
 
-impl Trace {
+impl RandomTrace {
     fn random(recorded: &Recorded, rng: &mut Rng) -> Self {
         let rows = 1 << recorded.log_rows();
         let mut column = || (0..rows).map(|_| word(rng)).collect::<Vec<_>>();
@@ -65,7 +65,7 @@ impl Trace {
 /// Compares the constraint program of an AIR with the AIR on every row of a random trace.
 fn compare(air: &impl Air, rng: &mut Rng) -> Recorded {
     let recorded = Recorded::new(air).expect("the AIR can be recorded");
-    let trace = Trace::random(&recorded, rng);
+    let trace = RandomTrace::random(&recorded, rng);
     for at in 0..1 << recorded.log_rows() {
         let mut row = ScalarRow::new(trace.view(), recorded.log_rows(), at);
         air.eval(&mut row);
@@ -171,7 +171,7 @@ fn fractions_are_those_of_the_columns() {
     assert_eq!(recorded.columns()[2], [vec![vec![0]; 4], vec![vec![-1, 0]; 4]].concat());
     assert_eq!((recorded.challenges(), recorded.preprocessed_slots(), recorded.constraints()), (3, 1, 3));
     let program = recorded.fraction_program().expect("there are look-ups");
-    let trace = Trace::random(&recorded, rng);
+    let trace = RandomTrace::random(&recorded, rng);
     let [z, alpha, z2] = trace.challenges[..] else { panic!("three challenges") };
     for at in 0..8 {
         let (x, y) = (trace.columns[1][0][at], trace.columns[1][1][at]);

@@ -48,7 +48,7 @@ fn sizes_and_degrees_are_held() {
 const VALUE: Relation = Relation::new(0, 1);
 
 #[derive(Clone, Copy, Debug)]
-enum Wrong {
+enum WrongAir {
     Preprocessed,
     Tree,
     FractionOfInteraction,
@@ -59,7 +59,7 @@ enum Wrong {
     Challenge(u32),
 }
 
-impl Air for Wrong {
+impl Air for WrongAir {
     fn log_rows(&self) -> u32 {
         4
     }
@@ -108,33 +108,33 @@ impl Air for Wrong {
 
 #[test]
 fn what_cannot_be_read_or_named_is_refused() {
-    assert_eq!(Recorded::new(&Wrong::Preprocessed), Err(RecordError::PreprocessedMask));
+    assert_eq!(Recorded::new(&WrongAir::Preprocessed), Err(RecordError::PreprocessedMask));
     assert_eq!(
-        Recorded::new(&Wrong::FractionOfInteraction),
+        Recorded::new(&WrongAir::FractionOfInteraction),
         Err(RecordError::FractionReadsInteraction { fraction: 1 })
     );
-    for wrong in [Wrong::TwoLists, Wrong::NoRunningSum, Wrong::ColumnBesides] {
+    for wrong in [WrongAir::TwoLists, WrongAir::NoRunningSum, WrongAir::ColumnBesides] {
         assert_eq!(Recorded::new(&wrong), Err(RecordError::LookUps), "{wrong:?}");
         // A prover that is given interaction columns does not mind.
         assert_eq!(Recorded::of_constraints(&wrong).unwrap().fraction_program(), None, "{wrong:?}");
     }
-    let refused = Recorded::new(&Wrong::Nodes);
+    let refused = Recorded::new(&WrongAir::Nodes);
     assert!(matches!(refused, Err(RecordError::TooMany { what: "nodes", most: 0x10_0000, .. })), "{refused:?}");
     let too_many = |what, most, got| Err(RecordError::TooMany { what, most, got });
-    assert_eq!(Recorded::new(&Wrong::Tree), too_many("trees", 256, (1 << 20) + 1));
+    assert_eq!(Recorded::new(&WrongAir::Tree), too_many("trees", 256, (1 << 20) + 1));
     // Programs read the mean in the slot after the challenges.
-    assert_eq!(Recorded::new(&Wrong::Challenge(65_535)), too_many("challenges", 65_536, 65_537));
-    assert_eq!(Recorded::new(&Wrong::Challenge(65_534)).map(|recorded| recorded.challenges()), Ok(65_535));
+    assert_eq!(Recorded::new(&WrongAir::Challenge(65_535)), too_many("challenges", 65_536, 65_537));
+    assert_eq!(Recorded::new(&WrongAir::Challenge(65_534)).map(|recorded| recorded.challenges()), Ok(65_535));
 }
 
 /// Sums of one column, constant or value more than a program has numbers for.
-enum Sums {
+enum ManySums {
     Columns,
     Constants,
     Values,
 }
 
-impl Air for Sums {
+impl Air for ManySums {
     fn log_rows(&self) -> u32 {
         4
     }
@@ -162,10 +162,10 @@ impl Air for Sums {
 fn programs_with_more_than_they_have_numbers_for_are_refused() {
     let most = 1 << 16;
     for (sums, what, got) in [
-        (Sums::Columns, "masks", most + 1),
-        (Sums::Constants, "constants", most + 1),
+        (ManySums::Columns, "masks", most + 1),
+        (ManySums::Constants, "constants", most + 1),
         // Registers are counted in groups of four.
-        (Sums::Values, "registers", most + 4),
+        (ManySums::Values, "registers", most + 4),
     ] {
         assert_eq!(Recorded::new(&sums), Err(RecordError::TooMany { what, most, got }));
     }

@@ -11,7 +11,7 @@ use crate::look_ups::{by_row, interaction};
 
 /// The result of checking a trace against a statement.
 #[derive(Debug, Default)]
-struct Verdict {
+struct TraceVerdict {
     /// Constraints of all components on all rows.
     constraints: usize,
     /// Those that do not vanish.
@@ -26,7 +26,7 @@ struct Checker<'c> {
     trace: std::slice::Iter<'c, TraceColumns>,
     preprocessed: &'c [Vec<M31>],
     challenges: &'c [QM31],
-    verdict: Verdict,
+    verdict: TraceVerdict,
 }
 
 impl<'s> Visitor<'s> for Checker<'_> {
@@ -78,18 +78,18 @@ fn challenges(statement: &impl Statement) -> Vec<QM31> {
 }
 
 /// Checks `trace` against the statement.
-fn verdict(statement: &impl Statement, trace: &[TraceColumns]) -> Verdict {
+fn verdict(statement: &impl Statement, trace: &[TraceColumns]) -> TraceVerdict {
     partial_verdict(statement, trace, None)
 }
 
 /// Checks `trace`, or only one component of it; then the sums of the others are zero.
-fn partial_verdict(statement: &impl Statement, trace: &[TraceColumns], only: Option<usize>) -> Verdict {
+fn partial_verdict(statement: &impl Statement, trace: &[TraceColumns], only: Option<usize>) -> TraceVerdict {
     let (challenges, preprocessed) = (challenges(statement), statement.preprocessed_values());
     let named = statement.preprocessed();
     assert_eq!(named.len(), preprocessed.len());
     assert!(named.iter().zip(&preprocessed).all(|(column, values)| values.len() == 1 << column.log_rows));
     assert_eq!(trace.len(), statement.heights().len());
-    let verdict = Verdict::default();
+    let verdict = TraceVerdict::default();
     let (trace, preprocessed, challenges) = (trace.iter(), &*preprocessed, &*challenges);
     let mut checker = Checker { only, trace, preprocessed, challenges, verdict };
     statement.visit(&mut checker);

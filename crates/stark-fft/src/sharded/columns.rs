@@ -8,7 +8,7 @@ use core_types::field::M31;
 use crate::{
     FftError, Group, HostColumns, Shard, Sharded,
     domain::column_count,
-    shape::{Sizes, check_sizes},
+    shape::{ColumnSizes, check_sizes},
 };
 
 /// The part of one rank in columns of equal length that several ranks share.
@@ -30,7 +30,7 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
     /// 2^32 - 1, [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, shard: Shard, host: &HostColumns<R>) -> Result<Self, FftError> {
         let count = column_count(shard.domain(), host.count())?;
-        check_sizes(Sizes::One(Group::alone(shard.domain(), count)).groups(), host.shape().groups())?;
+        check_sizes(ColumnSizes::One(Group::alone(shard.domain(), count)).groups(), host.shape().groups())?;
         let columns = host.as_slice().chunks(shard.domain().len());
         let part: Vec<M31> =
             columns.flat_map(|column| (0..shard.len()).map(|local| column[shard.place::<R>(local)])).collect();

@@ -10,19 +10,19 @@ use crate::statement::{census::Census, out_of_domain::PointRow};
 /// An AIR in a proof: its constraints, and which preprocessed columns its slots are.
 #[derive(Clone)]
 pub struct Component<'a> {
-    air: &'a dyn Constraints,
+    air: &'a dyn VerifierAir,
     preprocessed: Vec<usize>,
 }
 
 /// An [`Air`] on the rows that a verifier has.
-trait Constraints {
+trait VerifierAir {
     fn log_rows(&self) -> u32;
     fn log_degree_bound(&self) -> u32;
     fn count(&self, row: &mut Census);
     fn evaluate(&self, row: &mut PointRow<'_>);
 }
 
-impl<A: Air> Constraints for A {
+impl<A: Air> VerifierAir for A {
     fn log_rows(&self) -> u32 {
         Air::log_rows(self)
     }

@@ -91,14 +91,14 @@ impl<'a> Visitor<'a> for Airs<'a> {
 }
 
 /// Evaluates stwo's components and AIRs on the same random values, and compares.
-struct Compare<'a> {
+struct StwoComparison<'a> {
     airs: std::slice::Iter<'a, PointAir<'a>>,
     channel: Blake2sChannel,
     sum: StwoQm31,
     challenges: Vec<QM31>,
 }
 
-impl Compare<'_> {
+impl StwoComparison<'_> {
     /// Compares a component with the next AIR.
     fn next<E: FrameworkEval>(&mut self, component: &FrameworkComponent<E>) {
         let air = self.airs.next().expect("an AIR for each component");
@@ -119,7 +119,7 @@ fn compare(statement: &Statement, relations: &[Relation], airs: &Airs<'_>) {
         let challenges = challenges(channel.clone(), relations);
         let elements = Elements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
-        let mut compare = Compare { airs: airs.0.iter(), channel, sum, challenges };
+        let mut compare = StwoComparison { airs: airs.0.iter(), channel, sum, challenges };
         for component in &components(statement, &elements, &vec![sum; statement.heights().len()]) {
             compare.next(component);
         }
@@ -215,7 +215,7 @@ fn look_ups_in_groups_are_those_of_the_framework() {
     let sum = channel.draw_secure_felt();
     let mut groups = Airs::default();
     groups.component(&Groups, &[]);
-    let mut compare = Compare { airs: groups.0.iter(), channel, sum, challenges };
+    let mut compare = StwoComparison { airs: groups.0.iter(), channel, sum, challenges };
     let places = &mut TraceLocationAllocator::default();
     compare.next(&FrameworkComponent::new(places, StwoGroups(pair), sum));
 }

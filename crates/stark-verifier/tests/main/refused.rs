@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{
-    Verdict,
+    StwoVerdict,
     airs::{Constraints, VectorAir},
     check::{check, check_with, with_verifier},
     committed::objects,
@@ -46,7 +46,7 @@ fn changed_proofs_are_refused() {
         for (place, proof) in tampers::every(step, &proof(&vector)) {
             assert!(check(&vector, &proof).is_err(), "{name}: {place}");
             let verdict = stwo_verdict(&vector, &proof);
-            if verdict == Verdict::Accepted {
+            if verdict == StwoVerdict::Accepted {
                 unnoticed.insert(place);
             } else {
                 refused_by_both.insert((name, postcard::to_allocvec(&proof).unwrap()));

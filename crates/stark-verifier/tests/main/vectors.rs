@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::{
-    Vector, Verdict, check::check, committed::file, proof, stated::Stated, stwo_verdict, vector, vectors,
+    StwoVerdict, Vector, check::check, committed::file, proof, stated::Stated, stwo_verdict, vector, vectors,
 };
 use stark_verifier::Proof;
 
@@ -16,7 +16,7 @@ fn proofs_of_stwo_are_accepted() {
         assert_eq!(check(vector, &proof), Ok(()), "{vector:?}");
         // Right proofs that stwo's verifier does not expect: with queries that meet in a lower tree in the other order, and with a
         // lifted tree without columns.
-        let expected = if vector.name.starts_with("disputed") { Verdict::Refused } else { Verdict::Accepted };
+        let expected = if vector.name.starts_with("disputed") { StwoVerdict::Refused } else { StwoVerdict::Accepted };
         assert_eq!(stwo_verdict(vector, &proof), expected, "{vector:?}");
     }
 }

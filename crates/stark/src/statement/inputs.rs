@@ -36,9 +36,9 @@ impl ProverInputs {
 }
 
 /// Records the AIRs of a statement.
-struct Components(Result<Vec<Component>, ProveError>);
+struct AirRecorder(Result<Vec<Component>, ProveError>);
 
-impl<'s> Visitor<'s> for Components {
+impl<'s> Visitor<'s> for AirRecorder {
     fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
         let Ok(components) = &mut self.0 else { return };
         let component = components.len();
@@ -51,7 +51,7 @@ impl<'s> Visitor<'s> for Components {
 
 /// The components of a statement, recorded.
 pub(super) fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
-    let mut components = Components(Ok(Vec::new()));
+    let mut components = AirRecorder(Ok(Vec::new()));
     statement.visit(&mut components);
     components.0
 }

@@ -73,7 +73,7 @@ struct Left<L, J, T> {
 }
 
 /// A running job.
-struct Begun<'d, L, J, T: Iterator<Item = (L, J)>> {
+struct RunningJob<'d, L, J, T: Iterator<Item = (L, J)>> {
     jobs: &'d Jobs<L, J, T>,
     /// Left to others, unless it is done.
     job: Option<(L, J)>,
@@ -100,7 +100,7 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
     pub fn work<P, E>(&self, mut work: impl FnMut(&J) -> Result<P, E>, mut each: impl FnMut(L, P)) -> Result<usize, E> {
         let mut done = 0;
         while let Some(job) = self.begin() {
-            let mut begun = Begun { jobs: self, job: Some(job) };
+            let mut begun = RunningJob { jobs: self, job: Some(job) };
             let made = begun.job.as_ref().map(|(_, job)| work(job)).transpose()?;
             if let Some(((label, _), made)) = begun.job.take().zip(made) {
                 each(label, made);
@@ -145,7 +145,7 @@ impl<L, J, T: Iterator<Item = (L, J)>> Left<L, J, T> {
     }
 }
 
-impl<L, J, T: Iterator<Item = (L, J)>> Drop for Begun<'_, L, J, T> {
+impl<L, J, T: Iterator<Item = (L, J)>> Drop for RunningJob<'_, L, J, T> {
     fn drop(&mut self) {
         let mut left = self.jobs.lock();
         left.begun -= 1;

@@ -42,7 +42,7 @@ pub(super) enum ComponentSource<'t> {
 }
 
 /// Records the generators of a witness.
-struct Recorder<'t> {
+struct GeneratorRecorder<'t> {
     sources: Vec<ComponentSource<'t>>,
     /// The error of the first component whose generator cannot be recorded.
     error: Option<ProveError>,
@@ -62,7 +62,7 @@ impl<'t> TraceSource<'t> {
     /// # Errors
     /// [`ProveError::Record`] for the first generator that cannot be recorded.
     pub fn witness<W: Witness>(witness: &'t W) -> Result<Self, ProveError> {
-        let mut recorder = Recorder { sources: Vec::new(), error: None };
+        let mut recorder = GeneratorRecorder { sources: Vec::new(), error: None };
         witness.generators(&mut recorder);
         match recorder.error {
             Some(error) => Err(error),
@@ -90,7 +90,7 @@ impl ComponentSource<'_> {
     }
 }
 
-impl<'t> WitnessVisitor<'t> for Recorder<'t> {
+impl<'t> WitnessVisitor<'t> for GeneratorRecorder<'t> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'t [Vec<M31>]) {
         match RecordedGenerator::new(generator) {
             Ok(recorded) => self.sources.push(ComponentSource::Rows(recorded, slices(inputs))),

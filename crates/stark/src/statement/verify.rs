@@ -45,9 +45,9 @@ pub enum VerifyError {
 }
 
 /// The components of a statement.
-struct Components<'s>(Vec<Component<'s>>);
+struct ComponentList<'s>(Vec<Component<'s>>);
 
-impl<'s> Visitor<'s> for Components<'s> {
+impl<'s> Visitor<'s> for ComponentList<'s> {
     fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
         self.0.push(Component::new(air, preprocessed));
     }
@@ -111,7 +111,7 @@ fn verifier<S: Statement>(
     if let Some((expected, got)) = misplaced(statement.relations()) {
         return Err(VerifyError::Relations { expected, got });
     }
-    let mut components = Components(Vec::new());
+    let mut components = ComponentList(Vec::new());
     statement.visit(&mut components);
     let count = components.0.len();
     let log_rows = statement.preprocessed().into_iter().map(|column| column.log_rows).collect();

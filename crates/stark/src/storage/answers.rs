@@ -15,7 +15,7 @@ use core_types::{
 use crate::{plan::layer::LayerForm, plan::shape::StatementShape};
 
 /// The location of each answer within the buffer of its type.
-pub(crate) struct Places {
+pub(crate) struct AnswerPlaces {
     /// The values of every column of a tree at the queries, for trees with all levels stored.
     ///
     /// They are stored block by block; each query lies in one block.
@@ -63,7 +63,7 @@ pub(crate) struct Answers<Q: Queue> {
     pub(crate) digests: Q::Buf<Digest>,
     /// Words, and behind them all others and the challenges of relations.
     pub(crate) words: Q::Buf<u32>,
-    pub(crate) places: Places,
+    pub(crate) places: AnswerPlaces,
 }
 
 /// The answers on the host.
@@ -101,7 +101,7 @@ impl<Q: Queue> Answers<Q> {
         let [mut elements, mut secure, mut digests, mut words] = [const { RangeAllocator(0) }; 4];
         let inputs = shape.components.iter();
         let states = if shape.place.is_alone() { 0 } else { shape.place.ranks() * words_of::<ChannelState>() };
-        let places = Places {
+        let places = AnswerPlaces {
             opened: trees
                 .iter()
                 .map(|tree| {

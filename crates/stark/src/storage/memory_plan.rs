@@ -11,7 +11,7 @@ use crate::{
     plan::residency::bounds,
     plan::shape::StatementShape,
     storage::memory::ProverMemory,
-    storage::planned::{Nowhere, Planned},
+    storage::planned::{CountingQueue, Nowhere},
 };
 
 /// Device memory a [`Prover`](crate::Prover) will use, computed from its statement.
@@ -189,7 +189,7 @@ impl MemoryPlan {
 
     pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {
         let Outline { shape, samples, neighbours, .. } = outline;
-        let planned = Planned::new();
+        let planned = CountingQueue::new();
         let memory = ProverMemory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];

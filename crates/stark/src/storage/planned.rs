@@ -9,7 +9,7 @@ use backend_api::{
 /// A queue that only counts buffer allocations.
 ///
 /// Their contents do not matter, so nothing is copied.
-pub(crate) struct Planned {
+pub(crate) struct CountingQueue {
     caps: Caps,
     budget: Budget,
     /// Elements of each buffer, and the bytes of one.
@@ -19,7 +19,7 @@ pub(crate) struct Planned {
 /// A buffer or view of a number of elements without storage.
 pub(crate) struct Nowhere<T>(usize, PhantomData<T>);
 
-impl Planned {
+impl CountingQueue {
     pub(crate) fn new() -> Self {
         let caps = Caps { kind: BackendKind::Cpu, device: String::new(), path: String::new(), threads: 1 };
         Self { caps, budget: Budget::unlimited(), buffers: RefCell::default() }
@@ -31,7 +31,7 @@ impl Planned {
     }
 }
 
-impl Queue for Planned {
+impl Queue for CountingQueue {
     type Buf<T: Element> = Nowhere<T>;
 
     fn caps(&self) -> &Caps {

@@ -31,14 +31,14 @@ pub(crate) fn config(log_blowup: u32) -> PcsConfig {
 
 /// Columns of one height in a tree.
 #[derive(Debug)]
-struct Run {
+struct HeightColumns {
     /// How often their height is half of the greatest.
     halvings: u32,
     /// How many rows constraints read each column at: none, the row at hand, or the one before too.
     reads: Vec<usize>,
 }
 
-impl Run {
+impl HeightColumns {
     /// The rounds in which partitioned columns are exchanged.
     ///
     /// Each round has consecutive columns, an equal number for every rank, of at most 2^20 words each.
@@ -56,21 +56,21 @@ impl Run {
 }
 
 /// The columns of a tree. Some have the greatest height; each height is the height of a component.
-type Tree = Vec<Run>;
+type TreeColumns = Vec<HeightColumns>;
 
 /// The sizes of a statement.
 #[derive(Debug)]
-struct Sizes {
+struct StatementSizes {
     /// The preprocessed tree, which is exchanged as provers are made.
-    preprocessed: Tree,
+    preprocessed: TreeColumns,
     /// The trees of the trace.
-    trace: Vec<Tree>,
+    trace: Vec<TreeColumns>,
 }
 
-impl Sizes {
+impl StatementSizes {
     /// The sizes of components of one height, with the number of rows that each column of each tree is read at.
     fn of_one_height(preprocessed: &[usize], trace: &[&[usize]]) -> Self {
-        let tree = |reads: &[usize]| vec![Run { halvings: 0, reads: reads.to_vec() }];
+        let tree = |reads: &[usize]| vec![HeightColumns { halvings: 0, reads: reads.to_vec() }];
         let preprocessed = if preprocessed.is_empty() { Vec::new() } else { tree(preprocessed) };
         Self { preprocessed, trace: trace.iter().map(|reads| tree(reads)).collect() }
     }
@@ -84,8 +84,8 @@ impl Sizes {
     fn state_machine([n, m]: [u32; 2]) -> Self {
         // Columns of one height are one run.
         let tree = |reads: &[usize]| match n.abs_diff(m) {
-            0 => vec![Run { halvings: 0, reads: [reads, reads].concat() }],
-            halvings => [0, halvings].map(|halvings| Run { halvings, reads: reads.to_vec() }).into(),
+            0 => vec![HeightColumns { halvings: 0, reads: [reads, reads].concat() }],
+            halvings => [0, halvings].map(|halvings| HeightColumns { halvings, reads: reads.to_vec() }).into(),
         };
         Self { preprocessed: Vec::new(), trace: vec![tree(&[1; 2]), tree(&[2; 4])] }
     }
@@ -102,9 +102,9 @@ impl Sizes {
 
     /// Bytes from a rank to each other one for a proof whose greatest height is `2^log_rows`.
     fn bytes(&self, config: &PcsConfig, log_rows: u32, ranks: [usize; 2]) -> u64 {
-        let composition = vec![Run { halvings: 0, reads: vec![1; 8] }];
+        let composition = vec![HeightColumns { halvings: 0, reads: vec![1; 8] }];
         let committed = || self.trace.iter().chain([&composition]);
-        let all: Vec<&Run> = [&self.preprocessed].into_iter().chain(committed()).flatten().collect();
+        let all: Vec<&HeightColumns> = [&self.preprocessed].into_iter().chain(committed()).flatten().collect();
         let cut = Cut::new(config, log_rows, ranks, all.iter().map(|run| run.halvings).max().unwrap());
         let heights: BTreeSet<u32> = all.iter().map(|run| run.halvings).collect();
         let of_height = |halvings: u32| all.iter().filter(move |run| run.halvings == halvings);
@@ -167,7 +167,7 @@ impl Cut {
     ///
     /// All ranks have an equal number of columns in a round; the last round is padded to a multiple of the
     /// number of ranks.
-    fn columns(&self, run: &Run) -> usize {
+    fn columns(&self, run: &HeightColumns) -> usize {
         if !self.is_partitioned {
             return (4 * share(run.reads.len(), self.ranks)) << (self.log_rows - run.halvings);
         }
@@ -176,13 +176,13 @@ impl Cut {
     }
 
     /// Partitioned columns that are read at other rows, on twice the number of rows.
-    fn neighbours(&self, run: &Run) -> usize {
+    fn neighbours(&self, run: &HeightColumns) -> usize {
         let columns = run.reads.iter().filter(|reads| **reads > 1).count();
         if self.is_partitioned { 4 * columns * self.positions(run.halvings, 2) } else { 0 }
     }
 
     /// The samples of a rank's columns if they are partitioned, else its share of all.
-    fn samples(&self, runs: &[&Run]) -> usize {
+    fn samples(&self, runs: &[&HeightColumns]) -> usize {
         let samples: usize = if self.is_partitioned {
             runs.iter().flat_map(|run| run.of_rank(self.log_rows, self.ranks)).sum()
         } else {
@@ -222,8 +222,8 @@ impl Cut {
 
     /// Words of a tree that open a query, with `trimmed` bottom levels not stored: a column of fewer rows has
     /// fewer values below them, but at least two.
-    fn words(tree: &Tree, trimmed: u32) -> usize {
-        let of_run = |run: &Run| match trimmed {
+    fn words(tree: &TreeColumns, trimmed: u32) -> usize {
+        let of_run = |run: &HeightColumns| match trimmed {
             0 => run.reads.len(),
             _ => run.reads.len().next_multiple_of(4) << trimmed.saturating_sub(run.halvings).max(1),
         };
@@ -232,7 +232,7 @@ impl Cut {
 
     /// Values around the queries in each block, and the authentication paths of each query in each part of a
     /// tree. The number of levels minimizes memory, with at least four in every block.
-    fn opened(&self, tree: &Tree) -> usize {
+    fn opened(&self, tree: &TreeColumns) -> usize {
         if tree.is_empty() {
             return 0;
         }
@@ -260,7 +260,7 @@ fn sent(
 }
 
 /// Holds what ranks send to each other for a proof to `sizes`.
-fn hold(sizes: &Sizes, log_blowup: u32, sample: &Sample, ranks: usize) {
+fn hold(sizes: &StatementSizes, log_blowup: u32, sample: &Sample, ranks: usize) {
     let config = config(log_blowup);
     let log_rows = sample.statement.heights().into_iter().max().unwrap();
     let sent = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
@@ -296,7 +296,7 @@ pub(crate) fn hold_links(
     });
     let (before, after) = (before.into_inner().unwrap().unwrap(), carried());
     for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
-        let bytes = Sizes::wide(columns).bytes(&config, log_rows, [from as usize, devices as usize]);
+        let bytes = StatementSizes::wide(columns).bytes(&config, log_rows, [from as usize, devices as usize]);
         let of = |counted: &BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied().unwrap_or(0);
         let expected = if from == to { 0 } else { bytes };
         let found = (of(&after) - of(&before), sent[from as usize][to as usize]);
@@ -323,17 +323,17 @@ fn links_carry_what_the_sizes_of_a_proof_say() {
         (1, 14, 4 * 64 + 2, 4),
         (2, 14, 4 * 64 + 5, 4),
     ] {
-        hold(&Sizes::wide(columns), log_blowup, &Sample::wide(log_rows, columns, 0), ranks);
+        hold(&StatementSizes::wide(columns), log_blowup, &Sample::wide(log_rows, columns, 0), ranks);
     }
-    hold(&Sizes::poseidon2(), 1, &Sample::poseidon2(14, [0; 16]), 4);
+    hold(&StatementSizes::poseidon2(), 1, &Sample::poseidon2(14, [0; 16]), 4);
 }
 
 #[test]
 fn links_carry_what_look_ups_and_columns_that_are_read_at_other_rows_say() {
     for (log_blowup, log_rows, ranks) in [(1, 6, 2), (1, 6, 4), (1, 9, 8), (2, 7, 2), (2, 6, 4), (3, 7, 4), (3, 9, 8)] {
         let heights = [log_rows; 2];
-        hold(&Sizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
-        hold(&Sizes::poseidon2(), log_blowup, &Sample::poseidon2(log_rows, [0; 16]), ranks);
+        hold(&StatementSizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
+        hold(&StatementSizes::poseidon2(), log_blowup, &Sample::poseidon2(log_rows, [0; 16]), ranks);
     }
 }
 
@@ -342,7 +342,7 @@ fn links_carry_what_preprocessed_columns_say() {
     for (log_blowup, gates, ranks) in
         [(1, 60, 2), (1, 60, 4), (1, 500, 8), (2, 60, 2), (2, 1000, 4), (3, 100, 4), (3, 500, 8)]
     {
-        hold(&Sizes::plonk(), log_blowup, &Sample::plonk(gates, [3, 9]), ranks);
+        hold(&StatementSizes::plonk(), log_blowup, &Sample::plonk(gates, [3, 9]), ranks);
     }
 }
 
@@ -361,6 +361,6 @@ fn links_carry_what_components_of_two_heights_say() {
         (2, [2, 9], 4),
         (1, [8, 1], 2),
     ] {
-        hold(&Sizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
+        hold(&StatementSizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
     }
 }

@@ -9,7 +9,7 @@ use stark::{
 
 use crate::{
     common::{configs, processor},
-    devices::{Rank, devices, on_ranks},
+    devices::{StagedRank, devices, on_ranks},
     host_columns::{Scaled, Used, coordinates, paired, running_sum, scaled},
 };
 
@@ -44,7 +44,7 @@ fn components() -> Vec<Component> {
     vec![Component::new(&USED, &[]).unwrap(), Component::new(&SCALED, &[]).unwrap()]
 }
 
-fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {
+fn sharded(q: &AnyQueue, rank: StagedRank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {
     Prover::sharded(q, rank, Protocol::V2_3, config, &[], components())
 }
 

@@ -36,10 +36,14 @@ fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
     (0..ranks as u32).map(open).collect()
 }
 
-type Rank = Staged<Local>;
+type StagedRank = Staged<Local>;
 
 /// Runs each rank of a group on a thread with its queue, and returns the results.
-fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
+fn on_ranks<V: Send>(
+    group: Vec<StagedRank>,
+    choice: Choice,
+    run: impl Fn(&AnyQueue, StagedRank) -> V + Sync,
+) -> Vec<V> {
     on_queues(&queues(choice, group.len()), group, run)
 }
 

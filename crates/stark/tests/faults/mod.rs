@@ -34,7 +34,7 @@ fn turns_but_of_contexts(call: &str, count: u64) -> impl Iterator<Item = (i32, u
 
 /// A way to make a proof.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum ProveMode {
     OpByOp,
     Witness,
     /// After this number of proofs with the same graph.
@@ -43,26 +43,26 @@ enum Way {
     WitnessGraph(usize),
 }
 
-const WAYS: [Way; 7] = [
-    Way::OpByOp,
-    Way::Witness,
-    Way::Graph(0),
-    Way::Graph(1),
-    Way::Graph(2),
-    Way::WitnessGraph(1),
-    Way::WitnessGraph(2),
+const WAYS: [ProveMode; 7] = [
+    ProveMode::OpByOp,
+    ProveMode::Witness,
+    ProveMode::Graph(0),
+    ProveMode::Graph(1),
+    ProveMode::Graph(2),
+    ProveMode::WitnessGraph(1),
+    ProveMode::WitnessGraph(2),
 ];
 
 /// A proof in the making, again and again.
 struct Proving<'a> {
     prover: Prover<'a, AnyQueue>,
-    device: Device<'a>,
+    device: TestDevice<'a>,
     machine: &'a Sample,
 }
 
 impl<'a> Proving<'a> {
     fn new(session: &'a Simulation, machine: &'a Sample, residency: Residency) -> Self {
-        let device = Device::open(session);
+        let device = TestDevice::open(session);
         let prover = machine.prover_with(&device.q, residency).unwrap();
         Self { prover, device, machine }
     }
@@ -71,38 +71,38 @@ impl<'a> Proving<'a> {
         &self.device.q
     }
 
-    fn graph_after(&mut self, way: Way) -> ProofGraph<AnyQueue> {
+    fn graph_after(&mut self, way: ProveMode) -> ProofGraph<AnyQueue> {
         let mut graph = ProofGraph::new();
-        if let Way::Graph(before) | Way::WitnessGraph(before) = way {
+        if let ProveMode::Graph(before) | ProveMode::WitnessGraph(before) = way {
             (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap()));
         }
         self.q().finish().unwrap();
         graph
     }
 
-    fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+    fn prove(&mut self, way: ProveMode, graph: &mut ProofGraph<AnyQueue>) -> Proven {
         let (prover, q, Sample { trace, source, .. }) = (&mut self.prover, &self.device.q, self.machine);
         match way {
-            Way::OpByOp => prover.prove(q, trace),
-            Way::Witness => prover.prove_from(q, source),
-            Way::Graph(_) => prove_replayed(prover, q, graph, trace),
-            Way::WitnessGraph(_) => prove_from_replayed(prover, q, graph, source),
+            ProveMode::OpByOp => prover.prove(q, trace),
+            ProveMode::Witness => prover.prove_from(q, source),
+            ProveMode::Graph(_) => prove_replayed(prover, q, graph, trace),
+            ProveMode::WitnessGraph(_) => prove_from_replayed(prover, q, graph, source),
         }
     }
 
     /// A proof with the graph that `way` leaves behind.
-    fn replayed(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
-        self.prove(if matches!(way, Way::WitnessGraph(_)) { way } else { Way::Graph(0) }, graph)
+    fn replayed(&mut self, way: ProveMode, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        self.prove(if matches!(way, ProveMode::WitnessGraph(_)) { way } else { ProveMode::Graph(0) }, graph)
     }
 
     /// The calls of the driver that a proof makes, each with how often.
-    fn calls(&mut self, way: Way) -> BTreeMap<&'static str, u64> {
+    fn calls(&mut self, way: ProveMode) -> BTreeMap<&'static str, u64> {
         let mut graph = self.graph_after(way);
         calls_of(self.device.session, || self.prove(way, &mut graph).unwrap()).1
     }
 
     /// A proof while `rule` is in force, and the graph that it was made with.
-    fn prove_under(&mut self, way: Way, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
+    fn prove_under(&mut self, way: ProveMode, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
         let mut graph = self.graph_after(way);
         // Another trace has no proof, and leaves other answers, so that answers of an earlier proof cannot
         // pass.
@@ -117,14 +117,14 @@ impl<'a> Proving<'a> {
 }
 
 /// A device that is opened for a test, and has to be left as it was found.
-struct Device<'a> {
+struct TestDevice<'a> {
     session: &'a Simulation,
     q: AnyQueue,
     /// Reports and ends of contexts before.
     before: (usize, u64),
 }
 
-impl<'a> Device<'a> {
+impl<'a> TestDevice<'a> {
     fn open(session: &'a Simulation) -> Self {
         Self { session, q: open(Choice::Sim, None), before: Self::seen(session) }
     }
@@ -164,7 +164,7 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
         drop(q);
         let mut refused = 0;
         for (call, count) in calls {
-            let device = Device::open(&session);
+            let device = TestDevice::open(&session);
             let q = &device.q;
             drop(machine.prover_with(q, residency).unwrap());
             for (code, turn) in turns(count) {
@@ -196,12 +196,12 @@ fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
 
 #[test]
 fn whatever_call_is_refused_blocks_make_the_right_proof_or_a_typed_error() {
-    refuse_each_call(Residency::Blocks(2), &[Way::OpByOp, Way::Graph(2)]);
+    refuse_each_call(Residency::Blocks(2), &[ProveMode::OpByOp, ProveMode::Graph(2)]);
 }
 
 #[test]
 fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_typed_error() {
-    refuse_each_call(Residency::Host(2), &[Way::OpByOp]);
+    refuse_each_call(Residency::Host(2), &[ProveMode::OpByOp]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
     assert_eq!(q.budget().live_bytes(), live);
 }
 
-fn refuse_each_call(residency: Residency, ways: &[Way]) {
+fn refuse_each_call(residency: Residency, ways: &[ProveMode]) {
     let (session, machine) = (simulate(""), machine());
     let mut refused = BTreeMap::new();
     for &way in ways {
@@ -236,7 +236,7 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
             let expected = proving.prover.prove(&proving.device.q, &machine.trace).unwrap();
             let live = proving.q().budget().live_bytes();
             let turns: Vec<_> = match (residency, way) {
-                (Residency::Full, Way::OpByOp) => turns(count).collect(),
+                (Residency::Full, ProveMode::OpByOp) => turns(count).collect(),
                 _ => turns_but_of_contexts(call, count).collect(),
             };
             for (code, turn) in turns {
@@ -280,19 +280,19 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
 fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
     let machine = machine();
     let launches = ["fail=700@cuLaunchKernel:1", "fail=719@cuLaunchKernel:60", "late=700@cuLaunchKernel:3"];
-    let cases = launches.map(|rule| (Way::OpByOp, rule)).into_iter().chain([
-        (Way::Witness, "late=719@cuMemcpyHtoDAsync_v2:2"),
-        (Way::Graph(1), "fail=700@cuLaunchKernel:7"),
-        (Way::Graph(2), "fail=700@cuGraphLaunch:1"),
-        (Way::Graph(2), "late=719@cuGraphLaunch:1"),
-        (Way::Graph(2), "fail=700@cuEventSynchronize:1"),
-        (Way::WitnessGraph(2), "fail=700@cuGraphLaunch:1"),
+    let cases = launches.map(|rule| (ProveMode::OpByOp, rule)).into_iter().chain([
+        (ProveMode::Witness, "late=719@cuMemcpyHtoDAsync_v2:2"),
+        (ProveMode::Graph(1), "fail=700@cuLaunchKernel:7"),
+        (ProveMode::Graph(2), "fail=700@cuGraphLaunch:1"),
+        (ProveMode::Graph(2), "late=719@cuGraphLaunch:1"),
+        (ProveMode::Graph(2), "fail=700@cuEventSynchronize:1"),
+        (ProveMode::WitnessGraph(2), "fail=700@cuGraphLaunch:1"),
     ]);
     for (way, rule) in cases {
         let session = simulate("");
         let mut proving = Proving::new(&session, &machine, Residency::Full);
         let (proven, mut graph) = proving.prove_under(way, rule);
-        for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {
+        for proven in [proven, proving.replayed(way, &mut graph), proving.prove(ProveMode::OpByOp, &mut graph)] {
             let error = proven.unwrap_err();
             assert!(is_loss(&error), "{way:?}, {rule}: {error:?}");
         }

@@ -8,7 +8,7 @@ use stark::{Component, Interaction, M31, Proof, ProofGraphPair, Protocol, Prover
 
 use crate::{
     common::{calls_of, inject, is_loss, is_refusal, little_work, open, processor, simulate},
-    faults::{Device, turns_but_of_contexts},
+    faults::{TestDevice, turns_but_of_contexts},
     host_columns::{Scaled, paired, scaled},
 };
 
@@ -17,17 +17,17 @@ const SCALED: Scaled = Scaled { log_rows: 3, copies: 0 };
 /// Traces, each with its number of absorbed elements: a different one per proof, so that no answers are
 /// confused.
 #[derive(Clone, Copy)]
-struct Trace {
+struct SeededTrace {
     seed: u32,
     absorbed: usize,
 }
 
 /// The traces before a refusal, during it, and after it.
-const BEFORE: Trace = Trace { seed: 3, absorbed: 1 };
-const REFUSED: Trace = Trace { seed: 40, absorbed: 1 };
-const AFTER: Trace = Trace { seed: 500, absorbed: 1 };
+const BEFORE: SeededTrace = SeededTrace { seed: 3, absorbed: 1 };
+const REFUSED: SeededTrace = SeededTrace { seed: 40, absorbed: 1 };
+const AFTER: SeededTrace = SeededTrace { seed: 500, absorbed: 1 };
 
-impl Trace {
+impl SeededTrace {
     fn rows(self) -> Vec<M31> {
         (0..8).map(|row| M31::from_u32(row * row + self.seed)).collect()
     }
@@ -48,13 +48,13 @@ fn prove(
     q: &AnyQueue,
     prover: &mut Prover<AnyQueue>,
     pair: &mut ProofGraphPair<AnyQueue>,
-    trace: Trace,
+    trace: SeededTrace,
 ) -> Result<Proof, ProverError> {
     paired(q, prover, pair, &[&trace.rows()], |challenges| trace.interact(challenges)).map(|(proof, _)| proof)
 }
 
 /// The proof of the processor.
-fn expected(trace: Trace) -> Proof {
+fn expected(trace: SeededTrace) -> Proof {
     let q = processor();
     prove(&q, &mut prover(&q), &mut ProofGraphPair::new(), trace).unwrap()
 }
@@ -66,13 +66,13 @@ fn whatever_call_is_refused_a_pair_of_graphs_makes_the_right_proof_or_a_typed_er
 
 #[test]
 fn whatever_call_is_refused_a_pair_that_absorbs_more_than_before_makes_the_right_proof_or_a_typed_error() {
-    refuse_each_call(Trace { absorbed: 3, ..REFUSED }, [80, 40, 40]);
+    refuse_each_call(SeededTrace { absorbed: 3, ..REFUSED }, [80, 40, 40]);
 }
 
 /// Refuses each call in turn of proofs of `trace`, after none to two of another trace.
 ///
 /// At least `least` refusals are typed errors.
-fn refuse_each_call(trace: Trace, least: [u64; 3]) {
+fn refuse_each_call(trace: SeededTrace, least: [u64; 3]) {
     let [before, expected, after] = [BEFORE, trace, AFTER].map(expected);
     let session = simulate("");
     for (proofs_before, least) in least.into_iter().enumerate() {
@@ -91,7 +91,7 @@ fn refuse_each_call(trace: Trace, least: [u64; 3]) {
         drop((prover, pair, q));
         let mut refused = BTreeMap::new();
         for (call, count) in calls {
-            let device = Device::open(&session);
+            let device = TestDevice::open(&session);
             let q = &device.q;
             for (code, turn) in turns_but_of_contexts(call, count) {
                 let (rule, (mut prover, mut pair)) = (format!("fail={code}@{call}:{turn}"), made_after(q));

@@ -25,21 +25,21 @@ use crate::{
     statement::{self, Statement},
 };
 
-type Line = Fingerprint<PcsConfig>;
+type GridLine = Fingerprint<PcsConfig>;
 
 /// The grid, which stwo's prover made.
-fn grid() -> Vec<Line> {
+fn grid() -> Vec<GridLine> {
     serde_json::from_slice(&file("grid.json")).unwrap()
 }
 
 /// Log of the greatest number of rows of a component.
-fn height(line: &Line) -> u32 {
+fn height(line: &GridLine) -> u32 {
     line.statement.heights().into_iter().max().unwrap()
 }
 
 /// A way to make a proof.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum GridMode {
     /// Op by op, all in memory.
     Full,
     /// Op by op. By a number among those that there may be, values are cut into blocks, of every third number with
@@ -50,7 +50,7 @@ enum Way {
 }
 
 /// The statement of a line and its trace, which the seed determines if the statement does not.
-fn stated(line: &Line) -> (Stated, Vec<TraceColumns>) {
+fn stated(line: &GridLine) -> (Stated, Vec<TraceColumns>) {
     let made = match &line.statement {
         wide @ Statement::WideFibonacci { columns, .. } => {
             let mut trace = traces(wide, line.seed).trace.into_iter();
@@ -76,14 +76,14 @@ fn in_blocks(config: &PcsConfig, statement: &Stated, number: u32) -> Residency {
 }
 
 /// The bytes of a proof and their SHA-256.
-fn proven(q: &AnyQueue, line: &Line, way: Way) -> (usize, String) {
+fn proven(q: &AnyQueue, line: &GridLine, way: GridMode) -> (usize, String) {
     let (config, (statement, trace)) = (line.config, stated(line));
     let residency = match way {
-        Way::Full => Residency::Full,
-        Way::Blocks(number) if number % 5 == 4 => Residency::Truncated,
-        Way::Blocks(number) => in_blocks(&config, &statement, number),
+        GridMode::Full => Residency::Full,
+        GridMode::Blocks(number) if number % 5 == 4 => Residency::Truncated,
+        GridMode::Blocks(number) => in_blocks(&config, &statement, number),
         // Coefficients on the host are never replayed.
-        Way::Replayed(number) => match in_blocks(&config, &statement, number) {
+        GridMode::Replayed(number) => match in_blocks(&config, &statement, number) {
             Residency::Blocks(blocks) if number % 2 == 1 => Residency::Blocks(blocks),
             _ => Residency::Full,
         },
@@ -91,7 +91,7 @@ fn proven(q: &AnyQueue, line: &Line, way: Way) -> (usize, String) {
     let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, &statement, residency).unwrap();
     assert_eq!(prover.residency(), residency);
     let proof =
-        if let Way::Replayed(_) = way { replay(q, &mut prover, &trace) } else { prover.prove(q, &trace).unwrap() };
+        if let GridMode::Replayed(_) = way { replay(q, &mut prover, &trace) } else { prover.prove(q, &trace).unwrap() };
     let proof = postcard::to_allocvec(&proof.proof).unwrap();
     (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -112,7 +112,7 @@ fn replay(q: &AnyQueue, prover: &mut Prover<'_, AnyQueue>, trace: &[TraceColumns
 }
 
 /// Proves each line's statement, in the way selected by its number, and compares.
-fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
+fn hold(q: &AnyQueue, lines: &[GridLine], way: impl Fn(u32) -> GridMode) {
     for (number, line) in (0..).zip(lines) {
         let way = way(number);
         assert_eq!(proven(q, line, way), (line.bytes, line.sha256.clone()), "{line:?}, {way:?}");
@@ -120,7 +120,7 @@ fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
 }
 
 /// A simulated device, and the lines of at most `2^log_rows` rows that it proves in about a second each.
-fn simulated_lines(log_rows: u32) -> (Simulation, AnyQueue, Vec<Line>) {
+fn simulated_lines(log_rows: u32) -> (Simulation, AnyQueue, Vec<GridLine>) {
     let (machine, q) = simulated();
     let mut lines = grid();
     lines.retain(|line| is_small(line) && height(line) <= log_rows);
@@ -130,41 +130,41 @@ fn simulated_lines(log_rows: u32) -> (Simulation, AnyQueue, Vec<Line>) {
 
 #[test]
 fn proofs_over_the_grid_are_those_of_stwo() {
-    hold(&processor(), &grid(), |_| Way::Full);
+    hold(&processor(), &grid(), |_| GridMode::Full);
 }
 
 #[test]
 fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
     let (_machine, q, lines) = simulated_lines(12);
-    hold(&q, &lines, |_| Way::Full);
+    hold(&q, &lines, |_| GridMode::Full);
 }
 
 #[test]
 fn proofs_in_blocks_over_the_grid_are_those_of_stwo() {
     let mut lines = grid();
     lines.retain(|line| height(line) <= 14);
-    hold(&processor(), &lines, Way::Blocks);
+    hold(&processor(), &lines, GridMode::Blocks);
 }
 
 #[test]
 fn proofs_in_blocks_on_the_simulated_device_are_those_of_stwo() {
     let (_machine, q, lines) = simulated_lines(8);
-    hold(&q, &lines, Way::Blocks);
+    hold(&q, &lines, GridMode::Blocks);
 }
 
 #[test]
 fn replayed_proofs_over_the_grid_are_those_of_stwo() {
     let (_machine, q, lines) = simulated_lines(6);
-    let parameters = |of: &dyn Fn(&Line) -> u32| lines.iter().map(of).collect::<BTreeSet<_>>().len();
+    let parameters = |of: &dyn Fn(&GridLine) -> u32| lines.iter().map(of).collect::<BTreeSet<_>>().len();
     assert!(lines.iter().any(|line| matches!(line.statement, Statement::Poseidon2 { .. })));
     assert_eq!(parameters(&|line| line.config.fri_config.log_blowup_factor), 4);
     assert_eq!(parameters(&|line| line.config.fri_config.fold_step), 4);
     assert!(lines.iter().any(|line| line.config.lifting_log_size.is_some()));
-    hold(&q, &lines, Way::Replayed);
+    hold(&q, &lines, GridMode::Replayed);
 }
 
 /// Whether the simulated device, which executes each instruction, proves it in about a second.
-fn is_small(line: &Line) -> bool {
+fn is_small(line: &GridLine) -> bool {
     let few = match &line.statement {
         Statement::WideFibonacci { columns, .. } => columns.iter().all(|&columns| columns <= 17),
         Statement::Poseidon2 { log_rows, .. } => *log_rows <= 7,
@@ -177,10 +177,10 @@ fn is_small(line: &Line) -> bool {
 #[test]
 fn the_grid_covers_the_parameters() {
     let grid = grid();
-    let all = |of: &dyn Fn(&Line) -> u32| grid.iter().map(of).collect::<BTreeSet<_>>();
+    let all = |of: &dyn Fn(&GridLine) -> u32| grid.iter().map(of).collect::<BTreeSet<_>>();
     assert_eq!(all(&height), (1..=20).collect());
     assert_eq!(all(&|line| line.config.pow_bits), (0..=22).collect());
-    let folds = |line: &Line| {
+    let folds = |line: &GridLine| {
         let fri = line.config.fri_config;
         (fri.log_blowup_factor, fri.fold_step, fri.log_last_layer_degree_bound)
     };
@@ -188,6 +188,6 @@ fn the_grid_covers_the_parameters() {
     assert_eq!(grid.iter().map(folds).collect::<BTreeSet<_>>(), every.collect());
     let lifted: BTreeSet<_> = grid.iter().filter_map(|line| line.config.lifting_log_size).collect();
     assert!(lifted.len() >= 8, "lifted to {lifted:?}");
-    let several = |line: &&Line| line.statement.heights().iter().collect::<BTreeSet<_>>().len() > 1;
+    let several = |line: &&GridLine| line.statement.heights().iter().collect::<BTreeSet<_>>().len() > 1;
     assert!(grid.iter().filter(several).count() >= 40);
 }

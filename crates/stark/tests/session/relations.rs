@@ -15,11 +15,11 @@ use crate::{
 /// An AIR that uses and yields a pair on each row, in a relation between up to `size` values.
 ///
 /// In another relation, between no values, it uses and yields nothing.
-struct Entries {
+struct PairAir {
     size: u32,
 }
 
-impl Entries {
+impl PairAir {
     const NONE: Relation = Relation::new(0, 0);
 
     const fn pairs(&self) -> Relation {
@@ -27,7 +27,7 @@ impl Entries {
     }
 }
 
-impl Air for Entries {
+impl Air for PairAir {
     fn log_rows(&self) -> u32 {
         4
     }
@@ -48,11 +48,11 @@ impl Air for Entries {
 ///
 /// The proof is the same for every width.
 fn proof(size: u32) -> Proof {
-    let (q, air) = (processor(), Entries { size });
+    let (q, air) = (processor(), PairAir { size });
     let rows: Vec<M31> = (0..16).map(M31::from_u32).collect();
     let mut prover = prover(&q, &air, Residency::Full);
     let [first, again] = [(); 2].map(|()| {
-        let relations = [Entries::NONE, air.pairs()];
+        let relations = [PairAir::NONE, air.pairs()];
         let mut session = prover.begin(&q).unwrap();
         session.commit_preprocessed().unwrap();
         session.commit(&[&rows, &rows]).unwrap();
@@ -79,7 +79,7 @@ fn relations_wider_than_their_entries_are_drawn_whole() {
 #[test]
 fn slots_that_no_air_can_read_are_refused() {
     let q = processor();
-    let mut prover = prover(&q, &Entries { size: 2 }, Residency::Full);
+    let mut prover = prover(&q, &PairAir { size: 2 }, Residency::Full);
     let mut session = prover.begin(&q).unwrap();
     let slot = |got| Err(ProverError::Slot { most: 1 << 16, got });
     assert_eq!(session.draw_relation(Relation::new(0, u32::MAX)), slot(u32::MAX as usize - 1));

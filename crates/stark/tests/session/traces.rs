@@ -6,9 +6,9 @@ use stark_fft::{BitReversed, CanonicDomain, HostColumns, RowOrder};
 use crate::statement::Statement;
 
 /// Words that look random and are the same in each run.
-struct Words(u64);
+struct SeededWords(u64);
 
-impl Words {
+impl SeededWords {
     fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -38,7 +38,7 @@ fn stored(rows: Vec<M31>) -> Vec<M31> {
 
 /// The columns of a statement.
 pub(crate) fn traces(statement: &Statement, seed: u64) -> Traces {
-    let mut words = Words::new(seed);
+    let mut words = SeededWords::new(seed);
     let word = M31::from_u32;
     let mut preprocessed: Vec<Vec<M31>> =
         statement.preprocessed().into_iter().map(|(_, log_rows)| words.column(log_rows)).collect();

@@ -45,12 +45,12 @@ enum Does {
     Power,
 }
 
-struct Wrong {
+struct WrongEval {
     does: Does,
     elements: LookupElements<2>,
 }
 
-impl FrameworkEval for Wrong {
+impl FrameworkEval for WrongEval {
     heights!(4);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
@@ -124,7 +124,7 @@ impl FrameworkEval for Wrong {
 }
 
 fn recorded(does: Does) -> Result<FrameworkAir, FrameworkError> {
-    FrameworkAir::with_relations(&[PAIR], |channel| Wrong { does, elements: LookupElements::draw(channel) })
+    FrameworkAir::with_relations(&[PAIR], |channel| WrongEval { does, elements: LookupElements::draw(channel) })
 }
 
 #[test]
@@ -213,9 +213,9 @@ fn challenges_that_cannot_be_slots_are_refused() {
 }
 
 /// Reads a preprocessed column.
-struct Reads;
+struct PreprocessedReader;
 
-impl FrameworkEval for Reads {
+impl FrameworkEval for PreprocessedReader {
     heights!(4);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
@@ -227,7 +227,7 @@ impl FrameworkEval for Reads {
 
 #[test]
 fn a_preprocessed_column_that_is_not_there_is_named() {
-    let air = FrameworkAir::new(&Reads).unwrap();
+    let air = FrameworkAir::new(&PreprocessedReader).unwrap();
     assert_eq!(air.places(&["here", "there"]), Ok(vec![1]));
     assert_eq!(air.places(&["here"]), Err(FrameworkError::Preprocessed { name: "there".to_owned() }));
 }
@@ -235,11 +235,11 @@ fn a_preprocessed_column_that_is_not_there_is_named() {
 #[test]
 fn what_cannot_be_recorded_is_refused_with_elements_too() {
     for (does, error) in [(Does::Inverse, FrameworkError::Inverse), (Does::Branch, FrameworkError::Branch)] {
-        let wrong = Wrong { does, elements: LookupElements::dummy() };
+        let wrong = WrongEval { does, elements: LookupElements::dummy() };
         assert_eq!(FrameworkAir::with_elements(&wrong), Err(error));
     }
     // A value computed from challenges alone is an element itself.
-    let square = Wrong { does: Does::Square, elements: LookupElements::dummy() };
+    let square = WrongEval { does: Does::Square, elements: LookupElements::dummy() };
     let (_, elements) = FrameworkAir::with_elements(&square).unwrap();
     assert_eq!(elements, [ours(square.elements.z * square.elements.z)]);
 }

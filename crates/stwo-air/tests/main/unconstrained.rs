@@ -38,12 +38,12 @@ impl FrameworkEval for Squares {
     }
 }
 
-struct Statement {
+struct SquaresStatement {
     components: Vec<Squares>,
     airs: Vec<FrameworkAir>,
 }
 
-impl Statement {
+impl SquaresStatement {
     fn new(components: &[(u32, bool)]) -> Self {
         let components: Vec<_> =
             components.iter().map(|&(log_rows, constrained)| Squares { log_rows, constrained }).collect();
@@ -85,7 +85,7 @@ impl Statement {
     }
 }
 
-impl stark::Statement for Statement {
+impl stark::Statement for SquaresStatement {
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
         self.airs.iter().for_each(|air| visitor.component(air, &[]));
     }
@@ -98,7 +98,7 @@ fn components_without_constraints_are_proven() {
     for components in
         [&[(5, false), (6, true)][..], &[(6, true), (4, false), (5, true)], &[(5, true), (7, false)], &[(5, false)]]
     {
-        let statement = Statement::new(components);
+        let statement = SquaresStatement::new(components);
         let trace = statement.trace();
         let proofs = [Choice::Cpu, Choice::Sim].map(|choice| {
             let q = runtime::open_with(&settings, None, Some(choice)).unwrap().0;

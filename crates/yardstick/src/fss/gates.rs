@@ -33,9 +33,9 @@ pub(super) fn contests() -> Vec<Line> {
 }
 
 /// A connection whose peer sends what it receives.
-struct Echo;
+struct EchoChannel;
 
-impl Channel for Echo {
+impl Channel for EchoChannel {
     fn party(&self) -> Party {
         Party::Zero
     }
@@ -73,7 +73,7 @@ fn relu_keys() -> impl FnMut() -> KeyBundle {
 fn relu_by_session() -> Contender {
     let (q, x) = (queue(), words(ELEMENTS, 6));
     let run = move |bundle: KeyBundle| {
-        let shares = Session::new(Echo).relu(&q, bundle, &x).expect("an input for each key");
+        let shares = Session::new(EchoChannel).relu(&q, bundle, &x).expect("an input for each key");
         core::hint::black_box(shares);
     };
     Contender::fed("trefoil, session", relu_keys(), run)
@@ -82,7 +82,7 @@ fn relu_by_session() -> Contender {
 fn relu_by_batch() -> Contender {
     let (q, x) = (queue(), words(ELEMENTS, 6));
     let run = move |bundle: KeyBundle| {
-        let mut session = Session::new(Echo);
+        let mut session = Session::new(EchoChannel);
         let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).expect("a processor needs no stager");
         let opened = session.open_masked(&q, vec![(bundle, &x)]).expect("an input for each key");
         for (keys, x_hat) in opened {
@@ -118,7 +118,7 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
         bundles
     };
     let run = move |bundles: FixedBundles| {
-        let shares = Session::new(Echo).function(&q, &gates, bundles, &x).expect("an input for each key");
+        let shares = Session::new(EchoChannel).function(&q, &gates, bundles, &x).expect("an input for each key");
         core::hint::black_box(shares);
     };
     Contender::fed(&format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)

@@ -16,13 +16,13 @@ use crate::{
 };
 
 /// Batches, heads, rows, and elements in a row.
-type Sizes = [usize; 4];
+type AttentionSizes = [usize; 4];
 
 /// The axes of a plan's tensors, `[batch, rows, heads, dim]`.
 const BY_ROW: [usize; 4] = [0, 2, 1, 3];
 
 pub(super) fn contests() -> Vec<Line> {
-    let forward = |sizes: Sizes| {
+    let forward = |sizes: AttentionSizes| {
         let line = forward::<f32>(&id("attention", sizes), sizes);
         against_peak(line).variant("trefoil, products and softmax in blocks", composed(sizes))
     };
@@ -50,23 +50,23 @@ pub(super) fn lines(extent: Extent) -> Vec<Line> {
     ]
 }
 
-fn id(op: &str, [batch, heads, rows, dim]: Sizes) -> String {
+fn id(op: &str, [batch, heads, rows, dim]: AttentionSizes) -> String {
     format!("nn.{op}/{batch}x{heads}x{rows}x{dim}")
 }
 
 /// The size of `products` products, each of two operations for each element of a row.
-fn size<T>(products: usize, tensors: usize, [batch, heads, rows, dim]: Sizes) -> RunSize {
+fn size<T>(products: usize, tensors: usize, [batch, heads, rows, dim]: AttentionSizes) -> RunSize {
     let pairs = batch * heads * rows * (rows + 1) / 2;
     let resident = (tensors * size_of::<T>() * batch * heads * rows * dim) as f64;
     RunSize::computing("flop", (2 * products * pairs * dim) as f64, resident)
 }
 
-fn plan([batch, heads, rows, dim]: Sizes) -> Result<AttentionPlan, NnError> {
+fn plan([batch, heads, rows, dim]: AttentionSizes) -> Result<AttentionPlan, NnError> {
     let shape = AttentionShape { batch, heads, kv_heads: heads, queries: rows, keys: rows, dim };
     AttentionPlan::new(shape, AttentionOptions { causal: Some(0), ..AttentionOptions::default() })
 }
 
-fn forward<T: Real>(id: &str, sizes: Sizes) -> Line {
+fn forward<T: Real>(id: &str, sizes: AttentionSizes) -> Line {
     Line::new(id, size::<T>(2, 4, sizes), move |q| {
         let plan = plan(sizes)?;
         let (x, k, v) = (tensor::<T>(q, &sizes, 1.0)?, tensor::<T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
@@ -79,7 +79,7 @@ fn forward<T: Real>(id: &str, sizes: Sizes) -> Line {
 }
 
 /// The gradients of queries, keys and values, after a forward pass that is not measured.
-fn backward<T: Real>(id: &str, sizes: Sizes) -> Line {
+fn backward<T: Real>(id: &str, sizes: AttentionSizes) -> Line {
     Line::new(id, size::<T>(5, 8, sizes), move |q| {
         let plan = plan(sizes)?;
         let (x, k, v) = (tensor::<T>(q, &sizes, 1.0)?, tensor::<T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
@@ -103,7 +103,7 @@ fn backward<T: Real>(id: &str, sizes: Sizes) -> Line {
 }
 
 /// One query for each batch and head, against the keys of a full cache; all of them are read.
-fn decode(id: &str, [batch, heads, rows, dim]: Sizes) -> Line {
+fn decode(id: &str, [batch, heads, rows, dim]: AttentionSizes) -> Line {
     let bytes = 2 * size_of::<f32>() * batch * heads * rows * dim;
     Line::new(id, RunSize::of_bytes(bytes), move |q| {
         let mut cache = KeyValueCache::new(q, CacheShape { batch, capacity: rows, kv_heads: heads, dim })?;
@@ -119,7 +119,7 @@ fn decode(id: &str, [batch, heads, rows, dim]: Sizes) -> Line {
 /// The same attention by products and softmax, 64 queries at a time.
 ///
 /// Blocks leave out the keys after their last query. Queries are already scaled.
-fn composed(sizes: Sizes) -> Line {
+fn composed(sizes: AttentionSizes) -> Line {
     const ROWS: usize = 64;
     Line::new(&id("attention_composed", sizes), size::<f32>(2, 4, sizes), move |q| {
         let [batch, heads, rows, dim] = sizes;

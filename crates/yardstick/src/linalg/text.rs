@@ -28,7 +28,7 @@ const PLACES: &str = "places.weight";
 
 /// The model and its batch: features, heads, blocks, bytes of a window, and windows.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct TextSizes {
     width: usize,
     heads: usize,
     layers: usize,
@@ -37,7 +37,7 @@ struct Sizes {
 }
 
 pub(super) fn contests() -> Vec<Line> {
-    let sizes = Sizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 };
+    let sizes = TextSizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 };
     vec![
         against_peak(step::<f32>("nn.text_step", sizes)),
         // Of f32, like the peak of the products in bf16.
@@ -45,7 +45,7 @@ pub(super) fn contests() -> Vec<Line> {
     ]
 }
 
-impl Sizes {
+impl TextSizes {
     /// Products of a step: three for each weight, seven for each pair of rows in attention.
     fn run_size(self) -> RunSize {
         let Self { width, layers, rows, batch, .. } = self;
@@ -72,7 +72,7 @@ impl Sizes {
 
 /// The layers of the model.
 struct Decoder {
-    sizes: Sizes,
+    sizes: TextSizes,
     bytes: Embedding,
     places: ParameterId,
     /// Two for each block, attention and perceptron; the output of each is added to its input.
@@ -81,7 +81,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn find(table: &ParameterTable, sizes: Sizes) -> Result<Self, NnError> {
+    fn find(table: &ParameterTable, sizes: TextSizes) -> Result<Self, NnError> {
         let norm = |name: &str| LayerNorm::find(table, name, 1e-5);
         let mut branches = Vec::new();
         for block in 0..sizes.layers {
@@ -113,7 +113,7 @@ impl Decoder {
         tape: &mut Tape<'a, AnyQueue, T>,
         inputs: &'a Indices<AnyQueue>,
     ) -> Result<Var, NnError> {
-        let Sizes { width, rows, batch, .. } = self.sizes;
+        let TextSizes { width, rows, batch, .. } = self.sizes;
         let x = tape.embedding(&self.bytes, inputs)?;
         let x = tape.reshape(x, &[batch, rows, width])?;
         let places = tape.parameter(self.places)?;
@@ -131,7 +131,7 @@ impl Decoder {
 }
 
 /// Forward, loss, backward and a step of AdamW, of a batch of windows of random bytes.
-fn step<T: Precision>(id: &str, sizes: Sizes) -> Line {
+fn step<T: Precision>(id: &str, sizes: TextSizes) -> Line {
     Line::new(id, sizes.run_size(), move |q| {
         let table = ParameterTable::new(&sizes.specs())?;
         let decoder = Decoder::find(&table, sizes)?;
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_step_of_a_small_transformer_takes_time() {
-        let sizes = Sizes { width: 8, heads: 2, layers: 2, rows: 5, batch: 3 };
+        let sizes = TextSizes { width: 8, heads: 2, layers: 2, rows: 5, batch: 3 };
         let (q, effort) = (one_thread(SimdLevel::Avx512), Effort { rounds: 1, batch: Duration::ZERO });
         assert!(step::<f32>("nn.text_step", sizes).measure(&q, effort).unwrap().median_s > 0.0);
         assert!(step::<bf16>("nn.text_step_bf16", sizes).measure(&q, effort).unwrap().median_s > 0.0);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{Expected, Kernel},
+        sample::{ExpectedResults, Kernel},
         tape::{INTEGER, Tape, word},
     },
     Parts, THREADS, columns, elementwise,
@@ -18,7 +18,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     let tape = Tape::random(random, &INTEGER, inputs, steps, 2);
     let rows: Vec<Vec<u32>> = (0..THREADS).map(|_| (0..inputs).map(|_| word(random)).collect()).collect();
     let results: Vec<Vec<u32>> = rows.iter().map(|row| tape.evaluate(row)).collect();
-    let expected = Expected::Words { words: columns(&results) };
+    let expected = ExpectedResults::Words { words: columns(&results) };
     let kernel = Kernel::alone("thread", THREADS, columns(&rows), expected);
     Ok((elementwise("thread", "Combines the words of thread `i`.", &tape), vec![kernel]))
 }

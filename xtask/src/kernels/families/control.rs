@@ -5,8 +5,8 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{Expected, Kernel},
-        tape::{INTEGER, IntOp, Operands, Operation as _, apply, word},
+        sample::{ExpectedResults, Kernel},
+        tape::{INTEGER, IntOp, Operation as _, StepOperands, apply, word},
     },
     Parts, THREADS, columns, function, place,
 };
@@ -19,7 +19,7 @@ const DEPTH: usize = 2;
 struct Assignment {
     target: usize,
     op: IntOp,
-    operands: Operands,
+    operands: StepOperands,
 }
 
 /// How two words are compared.
@@ -40,27 +40,27 @@ struct Condition {
     signed: bool,
 }
 
-enum Statement {
+enum ControlStatement {
     Assign(Assignment),
     /// Adds the counter of the innermost loop to a variable.
     AddCounter(usize),
     If {
         condition: Condition,
-        then: Vec<Statement>,
-        otherwise: Vec<Statement>,
+        then: Vec<ControlStatement>,
+        otherwise: Vec<ControlStatement>,
     },
     /// A loop over 0 up to the bits of a variable that the mask keeps; it ends early if `leave`.
     Count {
         bound: usize,
         mask: u32,
-        body: Vec<Statement>,
+        body: Vec<ControlStatement>,
         leave: Option<Condition>,
     },
     /// A loop while a condition holds, at most `fuel` times.
     While {
         condition: Condition,
         fuel: u32,
-        body: Vec<Statement>,
+        body: Vec<ControlStatement>,
     },
     /// A `match` over the lowest bits of a variable, with an arm for each value.
     Cases {
@@ -83,13 +83,13 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     let mut lines: Vec<String> = (0..variables).map(read).collect();
     statements.iter().for_each(|statement| statement.write(0, &mut lines));
     lines.extend((0..variables).map(|variable| format!("to({}, x{variable});", place(variable as u32))));
-    let expected = Expected::Words { words: columns(&results) };
+    let expected = ExpectedResults::Words { words: columns(&results) };
     let kernel = Kernel::alone("thread", THREADS, columns(&rows), expected);
     Ok((function("thread", "Changes the words of thread `i`.", &lines), vec![kernel]))
 }
 
 fn assignment(random: &mut Random, variables: usize) -> Assignment {
-    let mut operands = Operands::default();
+    let mut operands = StepOperands::default();
     operands.iter_mut().for_each(|operand| *operand = random.below(variables));
     let target = random.below(variables);
     // The old value takes part, so that a loop is more than its last turn.
@@ -105,43 +105,46 @@ fn condition(random: &mut Random, variables: usize) -> Condition {
 }
 
 /// One to three statements.
-fn block(random: &mut Random, variables: usize, depth: usize, counting: bool) -> Vec<Statement> {
+fn block(random: &mut Random, variables: usize, depth: usize, counting: bool) -> Vec<ControlStatement> {
     (0..1 + random.below(3)).map(|_| statement(random, variables, depth, counting)).collect()
 }
 
 /// A statement; `counting` if it is in a loop with a counter.
-fn statement(random: &mut Random, variables: usize, depth: usize, counting: bool) -> Statement {
+fn statement(random: &mut Random, variables: usize, depth: usize, counting: bool) -> ControlStatement {
     match random.below(8) {
-        0 if counting => Statement::AddCounter(random.below(variables)),
+        0 if counting => ControlStatement::AddCounter(random.below(variables)),
         1 | 2 if depth > 0 => conditional(random, variables, depth - 1),
         3 if depth > 0 => looping(random, variables, depth - 1),
         4 => cases(random, variables),
-        _ => Statement::Assign(assignment(random, variables)),
+        _ => ControlStatement::Assign(assignment(random, variables)),
     }
 }
 
-fn conditional(random: &mut Random, variables: usize, depth: usize) -> Statement {
+fn conditional(random: &mut Random, variables: usize, depth: usize) -> ControlStatement {
     let condition = condition(random, variables);
     let then = block(random, variables, depth, false);
     let otherwise = if random.chance(60) { block(random, variables, depth, false) } else { Vec::new() };
-    Statement::If { condition, then, otherwise }
+    ControlStatement::If { condition, then, otherwise }
 }
 
-fn looping(random: &mut Random, variables: usize, depth: usize) -> Statement {
+fn looping(random: &mut Random, variables: usize, depth: usize) -> ControlStatement {
     if random.chance(60) {
         let (bound, mask) = (random.below(variables), random.of(&[3, 7, 15]));
         let body = block(random, variables, depth.saturating_sub(1), true);
         let leave = random.chance(40).then(|| condition(random, variables));
-        Statement::Count { bound, mask, body, leave }
+        ControlStatement::Count { bound, mask, body, leave }
     } else {
         let (condition, fuel) = (condition(random, variables), 1 + random.below(12) as u32);
-        Statement::While { condition, fuel, body: block(random, variables, depth.saturating_sub(1), false) }
+        ControlStatement::While { condition, fuel, body: block(random, variables, depth.saturating_sub(1), false) }
     }
 }
 
-fn cases(random: &mut Random, variables: usize) -> Statement {
+fn cases(random: &mut Random, variables: usize) -> ControlStatement {
     let arms = random.of(&[4, 8]);
-    Statement::Cases { on: random.below(variables), arms: (0..arms).map(|_| assignment(random, variables)).collect() }
+    ControlStatement::Cases {
+        on: random.below(variables),
+        arms: (0..arms).map(|_| assignment(random, variables)).collect(),
+    }
 }
 
 impl Assignment {
@@ -185,7 +188,7 @@ impl Condition {
     }
 }
 
-impl Statement {
+impl ControlStatement {
     /// Adds its lines, indented by `depth` levels.
     fn write(&self, depth: usize, lines: &mut Vec<String>) {
         let indent = "    ".repeat(depth);
@@ -260,7 +263,7 @@ impl Statement {
 }
 
 /// The variables after the program.
-fn evaluate(statements: &[Statement], inputs: &[u32]) -> Vec<u32> {
+fn evaluate(statements: &[ControlStatement], inputs: &[u32]) -> Vec<u32> {
     let mut variables = inputs.to_vec();
     statements.iter().for_each(|statement| statement.run(&mut variables, 0));
     variables
@@ -286,25 +289,27 @@ mod tests {
 
     #[test]
     fn loops_end_by_their_bound_their_fuel_or_their_condition() {
-        let add = || vec![Statement::Assign(ADD)];
+        let add = || vec![ControlStatement::Assign(ADD)];
         let equal = Condition { relation: Relation::Equal, ..LESS };
-        let count = |leave| Statement::Count { bound: 1, mask: 7, body: add(), leave };
+        let count = |leave| ControlStatement::Count { bound: 1, mask: 7, body: add(), leave };
         assert_eq!(evaluate(&[count(None)], &[0, 12]), [4 * 12, 12]);
         assert_eq!(evaluate(&[count(Some(equal))], &[0, 12]), [12, 12]);
-        let fuel = |fuel| Statement::While { condition: LESS, fuel, body: add() };
+        let fuel = |fuel| ControlStatement::While { condition: LESS, fuel, body: add() };
         assert_eq!(evaluate(&[fuel(3)], &[0x8000_0000, 1]), [0x8000_0003, 1]);
         assert_eq!(evaluate(&[fuel(3)], &[0, 1]), [1, 1]);
-        let counters = Statement::Count { bound: 1, mask: 15, body: vec![Statement::AddCounter(0)], leave: None };
+        let counters =
+            ControlStatement::Count { bound: 1, mask: 15, body: vec![ControlStatement::AddCounter(0)], leave: None };
         assert_eq!(evaluate(&[counters], &[0, 5]), [10, 5]);
     }
 
     #[test]
     fn cases_and_branches_change_their_variable() {
         let arms = vec![ADD, Assignment { op: IntOp::Mul, ..ADD }, ADD, ADD];
-        let cases = Statement::Cases { on: 1, arms };
+        let cases = ControlStatement::Cases { on: 1, arms };
         assert_eq!(evaluate(std::slice::from_ref(&cases), &[3, 5]), [15, 5]);
         assert_eq!(evaluate(&[cases], &[3, 4]), [7, 4]);
-        let branch = Statement::If { condition: LESS, then: vec![Statement::Assign(ADD)], otherwise: Vec::new() };
+        let branch =
+            ControlStatement::If { condition: LESS, then: vec![ControlStatement::Assign(ADD)], otherwise: Vec::new() };
         assert_eq!(evaluate(std::slice::from_ref(&branch), &[3, 4]), [7, 4]);
         assert_eq!(evaluate(&[branch], &[4, 4]), [4, 4]);
     }

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Shape and layout of a product.
-struct Product {
+struct MatrixProduct {
     rows: u32,
     columns: u32,
     inner: u32,
@@ -27,7 +27,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     let mut extent = || 5 + random.below(12) as u32;
     let (rows, columns, inner) = (extent(), extent(), extent());
     let transposed = [(); 2].map(|()| random.chance(50));
-    let product = Product { rows, columns, inner, transposed };
+    let product = MatrixProduct { rows, columns, inner, transposed };
     let from: Vec<f32> = (0..(rows + columns) * inner).map(|_| number(random)).collect();
     let sums = product.sums(&from);
     for _ in 0..PROGRAMS {
@@ -42,7 +42,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     bail!("no program out of {PROGRAMS} stays within its bounds")
 }
 
-impl Product {
+impl MatrixProduct {
     /// The places of the factors at step `p` of the sum for an element.
     fn places(&self, row: u32, column: u32, p: u32) -> [u32; 2] {
         let left = if self.transposed[0] { p * self.rows + row } else { row * self.inner + p };
@@ -94,7 +94,7 @@ mod tests {
     fn every_layout_gives_the_same_product() {
         let (left, right) = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, -1.0], [0.5, 2.0], [2.0, 0.0]]);
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-            let product = Product { rows: 2, columns: 2, inner: 3, transposed };
+            let product = MatrixProduct { rows: 2, columns: 2, inner: 3, transposed };
             let mut from = vec![0f32; 12];
             for p in 0..3 {
                 for i in 0..2 {

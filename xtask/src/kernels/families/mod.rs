@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     random::Random,
-    sample::{Expected, Kernel, Sample},
+    sample::{ExpectedResults, Kernel, KernelSample},
     tape::{Bounded, FloatOp, Operation, Tape, number},
 };
 
@@ -27,7 +27,7 @@ const INPUTS: usize = 20;
 
 /// Kernels of one kind.
 #[derive(Clone, Copy)]
-pub(super) struct Family {
+pub(super) struct KernelFamily {
     pub(super) name: &'static str,
     /// What its kernels compute, for the help.
     pub(super) about: &'static str,
@@ -38,19 +38,19 @@ pub(super) struct Family {
 type Parts = (String, Vec<Kernel>);
 
 /// All families.
-pub(super) const FAMILIES: [Family; 7] = [
-    Family { name: "arithmetic", about: "integers of 32 bits", generate: arithmetic::generate },
-    Family { name: "math", about: "f32, with functions and choices", generate: math::generate },
-    Family { name: "control", about: "loops and conditionals", generate: control::generate },
-    Family { name: "vector", about: "vectors of 2 to 4 components", generate: vector::generate },
-    Family { name: "matrix", about: "products of matrices", generate: matrix::generate },
-    Family { name: "reductions", about: "reductions and atomics", generate: reductions::generate },
-    Family { name: "pairs", about: "forward and backward pairs", generate: pairs::generate },
+pub(super) const FAMILIES: [KernelFamily; 7] = [
+    KernelFamily { name: "arithmetic", about: "integers of 32 bits", generate: arithmetic::generate },
+    KernelFamily { name: "math", about: "f32, with functions and choices", generate: math::generate },
+    KernelFamily { name: "control", about: "loops and conditionals", generate: control::generate },
+    KernelFamily { name: "vector", about: "vectors of 2 to 4 components", generate: vector::generate },
+    KernelFamily { name: "matrix", about: "products of matrices", generate: matrix::generate },
+    KernelFamily { name: "reductions", about: "reductions and atomics", generate: reductions::generate },
+    KernelFamily { name: "pairs", about: "forward and backward pairs", generate: pairs::generate },
 ];
 
-impl Family {
+impl KernelFamily {
     /// Sample `index` of a seed.
-    pub(super) fn sample(&self, seed: u64, index: usize) -> Result<Sample> {
+    pub(super) fn sample(&self, seed: u64, index: usize) -> Result<KernelSample> {
         // Names and indices choose far apart places in the sequence of the seed.
         let place = self
             .name
@@ -62,7 +62,7 @@ impl Family {
             let (functions, kernels) = (self.generate)(&mut random)
                 .with_context(|| format!("sample {index} of family {}, seed {seed}", self.name))?;
             if kernels.iter().all(|kernel| kernel.expected.differs()) {
-                return Ok(Sample { family: self.name, seed, index, functions, kernels });
+                return Ok(KernelSample { family: self.name, seed, index, functions, kernels });
             }
         }
         bail!(
@@ -111,9 +111,9 @@ fn words(rows: &[Vec<f32>]) -> Vec<u32> {
 }
 
 /// The expected results of threads, each with its values and their bounds.
-fn floats(rows: &[Vec<Bounded>]) -> Expected {
+fn floats(rows: &[Vec<Bounded>]) -> ExpectedResults {
     let all = columns(rows);
-    Expected::Floats {
+    ExpectedResults::Floats {
         values: all.iter().map(|result| result.value).collect(),
         // The evaluation in f64 has an error too, smaller by far.
         bounds: all.iter().map(|result| result.bound * 1.000_001).collect(),
@@ -207,8 +207,8 @@ mod tests {
             for index in 0..20 {
                 let sample = family.sample(5, index).unwrap();
                 let differs = sample.kernels.iter().all(|kernel| match &kernel.expected {
-                    Expected::Words { words } => words.len() == 1 || words.iter().any(|word| *word != words[0]),
-                    Expected::Floats { values, .. } => values.iter().any(|value| *value != values[0]),
+                    ExpectedResults::Words { words } => words.len() == 1 || words.iter().any(|word| *word != words[0]),
+                    ExpectedResults::Floats { values, .. } => values.iter().any(|value| *value != values[0]),
                 });
                 assert!(differs, "{}", sample.folder());
             }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{BLOCK, Cooperation, Expected, Kernel},
+        sample::{BLOCK, Cooperation, ExpectedResults, Kernel},
         tape::{Bounded, FloatOp, INTEGER, IntOp, Operation, SMOOTH, Tape, word},
     },
     FloatProgram, Parts, columns, floats, place, words,
@@ -82,7 +82,7 @@ fn reduction(random: &mut Random) -> Parts {
     };
     let expression = op.text(&["a".to_owned(), "b".to_owned()]);
     let text = format!("{}\n{}", term(&tape), combine(neutral, &expression));
-    let expected = Expected::Words { words };
+    let expected = ExpectedResults::Words { words };
     (text, vec![Kernel { function: "reduce", cooperation, threads: THREADS, from: columns(&rows), expected }])
 }
 
@@ -96,7 +96,7 @@ fn histogram(random: &mut Random) -> Parts {
         "{}\n/// The bin of a term.\n#[inline(always)]\npub fn place(term: u32) -> u32 {{\n    term % {bins}\n}}\n",
         term(&tape)
     );
-    let expected = Expected::Words { words };
+    let expected = ExpectedResults::Words { words };
     let cooperation = Cooperation::Histogram;
     (text, vec![Kernel { function: "count", cooperation, threads: THREADS, from: columns(&rows), expected }])
 }

@@ -1,6 +1,6 @@
 //! Operations on f32.
 
-use super::{Bounded, Operation, Random, Step, Tape, integer::fill};
+use super::{Bounded, Operation, Random, Tape, TapeStep, integer::fill};
 
 /// Greatest magnitude of any value of a program.
 ///
@@ -177,9 +177,9 @@ impl Tape<FloatOp> {
         let mut values: Vec<Bounded> = Vec::new();
         for step in &self.steps {
             let value = match step {
-                Step::Input(index) => inputs[*index as usize],
-                Step::Constant(bits) => Bounded::exact(f32::from_bits(*bits)),
-                Step::Apply(op, operands) => {
+                TapeStep::Input(index) => inputs[*index as usize],
+                TapeStep::Constant(bits) => Bounded::exact(f32::from_bits(*bits)),
+                TapeStep::Apply(op, operands) => {
                     let operands: Vec<Bounded> =
                         operands[..op.arity()].iter().map(|&operand| values[operand]).collect();
                     op.evaluate(&operands)?

@@ -4,7 +4,7 @@
 //! while the values are of the textbook derivatives at the inputs (Griewank and Walther, Evaluating
 //! Derivatives, chapter 3).
 
-use super::{FloatOp, Operation as _, Step, Tape};
+use super::{FloatOp, Operation as _, Tape, TapeStep};
 
 /// The program that turns the gradient of the only output into the gradients of all inputs.
 ///
@@ -16,7 +16,7 @@ pub(in super::super) fn backward(forward: &Tape<FloatOp>) -> Tape<FloatOp> {
     let mut gradients: Vec<Option<usize>> = vec![None; forward.steps.len()];
     gradients[forward.outputs[0]] = Some(incoming);
     for (number, step) in forward.steps.iter().enumerate().rev() {
-        if let (Step::Apply(op, operands), Some(gradient)) = (step, gradients[number]) {
+        if let (TapeStep::Apply(op, operands), Some(gradient)) = (step, gradients[number]) {
             for (place, term) in terms(&mut tape, *op, operands, number, gradient).into_iter().enumerate() {
                 let slot = &mut gradients[operands[place]];
                 *slot = Some(match *slot {
@@ -26,7 +26,7 @@ pub(in super::super) fn backward(forward: &Tape<FloatOp>) -> Tape<FloatOp> {
             }
         }
     }
-    let is_input = |number: &usize| matches!(forward.steps[*number], Step::Input(_));
+    let is_input = |number: &usize| matches!(forward.steps[*number], TapeStep::Input(_));
     let inputs: Vec<usize> = (0..forward.steps.len()).filter(is_input).collect();
     let outputs = inputs.iter().map(|&input| gradients[input].unwrap_or_else(|| tape.constant(0))).collect();
     tape.outputs = outputs;
@@ -87,9 +87,9 @@ fn tangent(tape: &Tape<FloatOp>, inputs: &[f64], by: usize) -> (f64, f64) {
     let mut pairs: Vec<(f64, f64)> = Vec::new();
     for step in &tape.steps {
         let pair = match step {
-            Step::Input(index) => (inputs[*index as usize], f64::from(u8::from(*index as usize == by))),
-            Step::Constant(bits) => (f64::from(f32::from_bits(*bits)), 0.0),
-            Step::Apply(op, operands) => {
+            TapeStep::Input(index) => (inputs[*index as usize], f64::from(u8::from(*index as usize == by))),
+            TapeStep::Constant(bits) => (f64::from(f32::from_bits(*bits)), 0.0),
+            TapeStep::Apply(op, operands) => {
                 let operands: Vec<(f64, f64)> = operands[..op.arity()].iter().map(|&operand| pairs[operand]).collect();
                 derive(*op, &operands)
             }

@@ -1,6 +1,6 @@
 //! Operations on words of 32 bits.
 
-use super::{Operands, Operation, Random, Step, Tape};
+use super::{Operation, Random, StepOperands, Tape, TapeStep};
 
 /// The words below 2^32.
 const MASK: u64 = 0xffff_ffff;
@@ -233,9 +233,9 @@ impl Tape<IntOp> {
         let mut values: Vec<u32> = Vec::new();
         for step in &self.steps {
             let value = match step {
-                Step::Input(index) => inputs[*index as usize],
-                Step::Constant(bits) => *bits,
-                Step::Apply(op, operands) => apply(*op, operands, &values),
+                TapeStep::Input(index) => inputs[*index as usize],
+                TapeStep::Constant(bits) => *bits,
+                TapeStep::Apply(op, operands) => apply(*op, operands, &values),
             };
             values.push(value);
         }
@@ -244,7 +244,7 @@ impl Tape<IntOp> {
 }
 
 /// The result of a step whose operands are among `values`.
-pub(in super::super) fn apply(op: IntOp, operands: &Operands, values: &[u32]) -> u32 {
+pub(in super::super) fn apply(op: IntOp, operands: &StepOperands, values: &[u32]) -> u32 {
     let words: Vec<u32> = operands[..op.arity()].iter().map(|&operand| values[operand]).collect();
     op.evaluate(&words)
 }

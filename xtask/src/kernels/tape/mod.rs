@@ -26,7 +26,7 @@ const OPERANDS: usize = 4;
 const NEAR: usize = 3;
 
 /// Operands of a step, by the numbers of earlier steps. Those beyond the arity are 0.
-pub(super) type Operands = [usize; OPERANDS];
+pub(super) type StepOperands = [usize; OPERANDS];
 
 /// An operation on words of one kind.
 pub(super) trait Operation: Copy + 'static {
@@ -51,19 +51,19 @@ pub(super) trait Operation: Copy + 'static {
 
 /// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<O> {
+pub(super) enum TapeStep<O> {
     /// The input of this number.
     Input(u32),
     /// The value with these bits.
     Constant(u32),
     /// An operation on earlier values.
-    Apply(O, Operands),
+    Apply(O, StepOperands),
 }
 
 /// A straight-line program; value `k` is the result of step `k`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tape<O> {
-    steps: Vec<Step<O>>,
+    steps: Vec<TapeStep<O>>,
     /// Values that the program returns.
     pub(super) outputs: Vec<usize>,
 }
@@ -71,7 +71,7 @@ pub(super) struct Tape<O> {
 impl<O: Operation> Tape<O> {
     /// A program that reads `inputs` inputs and computes nothing yet.
     pub(super) fn of_inputs(inputs: u32) -> Self {
-        Self { steps: (0..inputs).map(Step::Input).collect(), outputs: Vec::new() }
+        Self { steps: (0..inputs).map(TapeStep::Input).collect(), outputs: Vec::new() }
     }
 
     /// A random program of `steps` operations out of `operations`; it outputs the last results.
@@ -105,34 +105,34 @@ impl<O: Operation> Tape<O> {
         debug_assert_eq!(op.arity(), operands.len());
         let mut all = [0; OPERANDS];
         all[..operands.len()].copy_from_slice(operands);
-        self.steps.push(Step::Apply(op, all));
+        self.steps.push(TapeStep::Apply(op, all));
         self.steps.len() - 1
     }
 
     /// Adds a constant, and returns the number of its value.
     pub(super) fn constant(&mut self, bits: u32) -> usize {
-        self.steps.push(Step::Constant(bits));
+        self.steps.push(TapeStep::Constant(bits));
         self.steps.len() - 1
     }
 
     /// Adds an input, and returns the number of its value.
     pub(super) fn input(&mut self) -> usize {
-        self.steps.push(Step::Input(self.inputs()));
+        self.steps.push(TapeStep::Input(self.inputs()));
         self.steps.len() - 1
     }
 
     /// Number of inputs.
     pub(super) fn inputs(&self) -> u32 {
-        self.steps.iter().filter(|step| matches!(step, Step::Input(_))).count() as u32
+        self.steps.iter().filter(|step| matches!(step, TapeStep::Input(_))).count() as u32
     }
 
     /// The steps as lines of Rust; `input` gives the word of an input as an expression.
     pub(super) fn lines(&self, input: impl Fn(u32) -> String) -> Vec<String> {
-        let line = |(number, step): (usize, &Step<O>)| {
+        let line = |(number, step): (usize, &TapeStep<O>)| {
             let value = match step {
-                Step::Input(index) => O::read(&input(*index)),
-                Step::Constant(bits) => O::literal(*bits),
-                Step::Apply(op, operands) => {
+                TapeStep::Input(index) => O::read(&input(*index)),
+                TapeStep::Constant(bits) => O::literal(*bits),
+                TapeStep::Apply(op, operands) => {
                     let names: Vec<String> = operands[..op.arity()].iter().map(|value| name(*value)).collect();
                     op.text(&names)
                 }
@@ -171,7 +171,7 @@ mod tests {
         }
         assert_eq!(tape.outputs.len(), 2);
         assert_eq!(tape.outputs[1], lines.len() - 1);
-        assert!(tape.outputs.iter().all(|output| matches!(tape.steps[*output], Step::Apply(..))));
+        assert!(tape.outputs.iter().all(|output| matches!(tape.steps[*output], TapeStep::Apply(..))));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use self::{
 use super::{host, reference, row, show};
 use crate::{
     build_ptx, forwarders,
-    step::{Run, tier},
+    step::{TaskChecks, tier},
     suite as rules,
     tally::Tally,
 };
@@ -29,7 +29,7 @@ pub(crate) const TASK: &str = "test --changed";
 /// A tier that runs if a file below one of these paths changed.
 struct Tier {
     name: &'static str,
-    run: Run,
+    run: TaskChecks,
     paths: &'static [&'static str],
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum BenchEvent {
     /// The backend is open.
-    Opened(Machine),
+    Opened(MeasuredMachine),
     /// A line is about to be measured.
     Begins { id: String },
     /// A line was measured.
@@ -20,7 +20,7 @@ pub(super) enum BenchEvent {
 
 /// The machine of the measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Machine {
+pub(super) struct MeasuredMachine {
     pub(super) status: String,
     pub(super) device: String,
     pub(super) path: String,

@@ -5,7 +5,7 @@ use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
 use yardstick::{COPY, Extent, Line, RunSize, Timing, lines};
 
-use super::event::{BenchEvent, Machine, MeasuredLine};
+use super::event::{BenchEvent, MeasuredLine, MeasuredMachine};
 use crate::{
     args::BenchArgs,
     bench::{FULL, QUICK},
@@ -33,7 +33,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&BenchE
     let (queue, status) = runtime::open_with(&settings, None, Some(choice))?;
     let effort = if args.quick { QUICK } else { FULL };
     let caps = queue.caps();
-    tell(&BenchEvent::Opened(Machine {
+    tell(&BenchEvent::Opened(MeasuredMachine {
         status: status.to_string(),
         device: caps.device.clone(),
         path: caps.path.clone(),

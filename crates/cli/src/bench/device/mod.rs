@@ -20,7 +20,7 @@ use runtime::Choice;
 use self::{
     clocks::Sampler,
     event::BenchEvent,
-    results::{DeviceResults, Failed, Peer},
+    results::{DeviceResults, Failed, PeerResults},
 };
 use crate::{args::BenchArgs, isolate::Events};
 
@@ -105,7 +105,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-fn read_peer(path: &Path) -> Result<Peer> {
+fn read_peer(path: &Path) -> Result<PeerResults> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let expected = "expected {\"name\": text, \"lines\": {id: seconds}}";
     serde_json::from_str(&text).with_context(|| format!("{}: {expected}", path.display()))

@@ -7,12 +7,12 @@ use yardstick::COPY;
 
 use super::{
     clocks::ClockSummary,
-    event::{Machine, MeasuredLine},
+    event::{MeasuredLine, MeasuredMachine},
 };
 
 /// What another program measured.
 #[derive(Clone, Deserialize)]
-pub(super) struct Peer {
+pub(super) struct PeerResults {
     pub(super) name: String,
     /// Seconds of one run, by the id of the line.
     pub(super) lines: BTreeMap<String, f64>,
@@ -23,10 +23,10 @@ pub(super) struct Peer {
 pub(super) struct DeviceResults {
     version: &'static str,
     #[serde(flatten)]
-    pub(super) machine: Option<Machine>,
+    pub(super) machine: Option<MeasuredMachine>,
     pub(super) note: Option<String>,
     #[serde(skip)]
-    pub(super) peer: Option<Peer>,
+    pub(super) peer: Option<PeerResults>,
     /// Name of the program whose times are shown next to ours.
     #[serde(rename = "peer")]
     peer_name: Option<String>,
@@ -67,7 +67,7 @@ impl ResultLine {
 }
 
 impl DeviceResults {
-    pub(super) fn new(note: Option<String>, peer: Option<Peer>) -> Self {
+    pub(super) fn new(note: Option<String>, peer: Option<PeerResults>) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             machine: None,

@@ -17,7 +17,7 @@ pub(super) struct DeviceFacts {
     cuda: Cuda,
     links: links::Links,
     nccl: nccl::Nccl,
-    kernels: Modules,
+    kernels: ModuleSupport,
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<kernels::CompiledModules>,
 }
@@ -34,7 +34,7 @@ struct Cuda {
 
 /// The modules of kernels, or why they cannot be used.
 #[derive(Serialize)]
-struct Modules {
+struct ModuleSupport {
     reason: Option<String>,
     modules: Vec<ModuleFact>,
 }
@@ -111,18 +111,18 @@ fn cuda(settings: &Settings) -> Cuda {
     }
 }
 
-fn modules(settings: &Settings) -> Modules {
+fn modules(settings: &Settings) -> ModuleSupport {
     match runtime::cuda_modules(settings) {
-        Err(reason) => Modules { reason: Some(reason.to_string()), modules: Vec::new() },
+        Err(reason) => ModuleSupport { reason: Some(reason.to_string()), modules: Vec::new() },
         Ok(modules) => {
             let fact =
                 |ModuleInfo { name, target, ptx_version, kernels }| ModuleFact { name, target, ptx_version, kernels };
-            Modules { reason: None, modules: modules.into_iter().map(fact).collect() }
+            ModuleSupport { reason: None, modules: modules.into_iter().map(fact).collect() }
         }
     }
 }
 
-fn print_modules(out: &mut impl io::Write, modules: &Modules) -> io::Result<()> {
+fn print_modules(out: &mut impl io::Write, modules: &ModuleSupport) -> io::Result<()> {
     writeln!(out, "\nkernels     {}", modules.reason.as_deref().unwrap_or("as built or given, checked"))?;
     for ModuleFact { name, target, ptx_version, kernels } in &modules.modules {
         writeln!(out, "  {name:<18} {kernels} kernels, {target}, PTX {ptx_version}")?;

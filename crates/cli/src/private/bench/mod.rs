@@ -41,7 +41,7 @@ const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
 /// model files are run whole; of `bert-tiny`, `bert-base`, `bert-large` and `gpt2` one layer is.
 /// With --profile the calls of the run are not in the profile.
 #[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
+pub(crate) struct PfssBenchArgs {
     /// Show each step, and the planned part of each of its gates.
     #[arg(long)]
     layer: bool,
@@ -67,7 +67,7 @@ pub(crate) struct BenchArgs {
     backend: Option<Choice>,
 }
 
-impl BenchArgs {
+impl PfssBenchArgs {
     /// The files that it reads and writes.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
         let model = match &self.model {
@@ -80,7 +80,7 @@ impl BenchArgs {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &BenchArgs) -> Result<()> {
+pub(super) fn run(args: &PfssBenchArgs) -> Result<()> {
     let (q, status) = runtime::open_for(Domain::Pfss, args.backend)?;
     let other = q.fork()?;
     let queues = [q, other];

@@ -29,7 +29,7 @@ pub(super) struct BenchReport<'a> {
     /// The sums over all steps, of party 0 and party 1.
     total: [Measurement; 2],
     /// The plan of the run.
-    planned: Planned,
+    planned: PlannedCost,
 }
 
 /// One step of a run.
@@ -38,7 +38,7 @@ struct StepReport<'a> {
     step: &'a str,
     /// The measurements of party 0 and party 1.
     parties: [Measurement; 2],
-    planned: Planned,
+    planned: PlannedCost,
     /// The gates of the step; none if the ranges leave nothing to do.
     gates: Vec<GateReport<'a>>,
 }
@@ -48,7 +48,7 @@ struct StepReport<'a> {
 struct GateReport<'a> {
     gate: &'a str,
     elements: u64,
-    planned: Planned,
+    planned: PlannedCost,
 }
 
 /// What one party measured.
@@ -68,7 +68,7 @@ struct Measurement {
 
 /// What follows from a plan.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Planned {
+struct PlannedCost {
     /// The time of the AES blocks alone, at the rate of walks.
     walk_seconds: f64,
     aes_blocks: u64,
@@ -92,7 +92,7 @@ impl<'a> BenchReport<'a> {
             let of_step: Vec<&'a GateCost> = all.iter().copied().filter(|gate| gate.step == step).collect();
             let work = of_step.iter().fold(Work::default(), |sum, gate| sum.plus(gate.work));
             let gates = of_step.into_iter().map(|gate| GateReport::new(gate, walk_rate)).collect();
-            StepReport { step, parties: of_both(runs, step), planned: Planned::new(&work, walk_rate), gates }
+            StepReport { step, parties: of_both(runs, step), planned: PlannedCost::new(&work, walk_rate), gates }
         };
         let mut names: Vec<&str> = Vec::new();
         for (Measured { step, .. }, _) in &runs[0].steps {
@@ -104,7 +104,7 @@ impl<'a> BenchReport<'a> {
         // The sums.
         let total = [0, 1].map(|party| steps.iter().map(|step| step.parties[party]).sum::<Measurement>());
         let key_memory_bytes = runs.each_ref().map(|run| run.key_memory_bytes);
-        let planned = Planned::new(&cost.total(), walk_rate);
+        let planned = PlannedCost::new(&cost.total(), walk_rate);
         let backend = backend.name();
         Self { model: &cost.title, backend, layers, walk_rate, key_memory_bytes, steps, total, planned }
     }
@@ -155,7 +155,7 @@ impl<'a> BenchReport<'a> {
 
 impl<'a> GateReport<'a> {
     fn new(GateCost { gate, elements, work, .. }: &'a GateCost, walk_rate: f64) -> Self {
-        Self { gate, elements: *elements, planned: Planned::new(work, walk_rate) }
+        Self { gate, elements: *elements, planned: PlannedCost::new(work, walk_rate) }
     }
 }
 
@@ -184,7 +184,7 @@ impl Sum for Measurement {
     }
 }
 
-impl Planned {
+impl PlannedCost {
     fn new(work: &Work, walk_rate: f64) -> Self {
         let Work { sent_bytes, rounds, aes_blocks, .. } = *work;
         Self { walk_seconds: aes_blocks as f64 / walk_rate, aes_blocks, sent_bytes, rounds }
@@ -202,7 +202,7 @@ fn of_both(runs: &[PartyRun; 2], name: &str) -> [Measurement; 2] {
 }
 
 /// The row of a step.
-fn row(name: &str, measured: &Measurement, planned: &Planned) -> Vec<String> {
+fn row(name: &str, measured: &Measurement, planned: &PlannedCost) -> Vec<String> {
     let Measurement { seconds, activities, sent_bytes, rounds, overlap } = measured;
     let times = [*seconds, activities.pfss(), activities.products, activities.copies, activities.exchange];
     let overlap = overlap.map_or_else(String::new, |overlap| format!("{overlap:.2}"));

@@ -18,7 +18,7 @@ use runtime::AnyQueue;
 
 use super::{
     log::{LoggedRun, RunLog, now},
-    pool::{Admitted, Begun, Pool, PooledFolder, lock},
+    pool::{AdmittedClient, Pool, PooledFolder, RunStart, lock},
     stop,
 };
 use crate::{
@@ -40,12 +40,12 @@ pub(super) struct Server<'a> {
     /// Whether the pool began with a single run, which is reported in full.
     is_single: bool,
     json: Mutex<Option<OutputFile>>,
-    results: Mutex<Results>,
+    results: Mutex<ServedRuns>,
 }
 
 /// What became of the runs.
 #[derive(Default)]
-pub(super) struct Results {
+pub(super) struct ServedRuns {
     /// Runs that succeeded.
     pub(super) served: usize,
     /// Why runs failed.
@@ -108,12 +108,12 @@ impl<'a> Server<'a> {
     }
 
     /// What became of the runs so far.
-    pub(super) fn into_results(self) -> Results {
+    pub(super) fn into_results(self) -> ServedRuns {
         self.results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Serves a client on a free queue.
-    fn client(&self, peer: AcceptedPeer, mut admitted: Admitted<'_>) {
+    fn client(&self, peer: AcceptedPeer, mut admitted: AdmittedClient<'_>) {
         let free = lock(&self.free).pop();
         let Some(index) = free else { return }; // there is one for each client
         self.run(&self.queues[index], peer, &mut admitted);
@@ -122,7 +122,7 @@ impl<'a> Server<'a> {
         drop(admitted);
     }
 
-    fn run(&self, q: &AnyQueue, peer: AcceptedPeer, admitted: &mut Admitted<'_>) {
+    fn run(&self, q: &AnyQueue, peer: AcceptedPeer, admitted: &mut AdmittedClient<'_>) {
         let (client, connection) = (peer.fingerprint(), peer.connection());
         let (folder, start) = (admitted.folder(), Instant::now());
         let named = |error: InferenceError| error.over(&connection);
@@ -138,9 +138,9 @@ impl<'a> Server<'a> {
             Err(error) => return refuse(&named(InferenceError::from(error).in_step(Party::Zero, GREETING))),
         };
         let run = match admitted.begin(q, &mut channel, progress) {
-            Begun::Run(run) => run,
-            Begun::Refused(error) => return refuse(&named(error)),
-            Begun::Lost(error) => return self.end(folder, client, None, start, Err(named(error).into())),
+            RunStart::Run(run) => run,
+            RunStart::Refused(error) => return refuse(&named(error)),
+            RunStart::Lost(error) => return self.end(folder, client, None, start, Err(named(error).into())),
         };
 
         // The run. Its end does not affect others.

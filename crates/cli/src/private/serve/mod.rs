@@ -17,7 +17,7 @@ use clap::Args;
 use runtime::{Choice, Domain};
 
 use self::{
-    clients::{Results, Server},
+    clients::{ServedRuns, Server},
     log::RunLog,
     pool::Pool,
 };
@@ -104,8 +104,8 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
 }
 
 /// Prints how many runs were served, and fails if one failed or the wait for a client did.
-fn report(results: Results, runs: u32, unused: u32, waited: Result<()>) -> Result<()> {
-    let Results { served, failures } = results;
+fn report(results: ServedRuns, runs: u32, unused: u32, waited: Result<()>) -> Result<()> {
+    let ServedRuns { served, failures } = results;
     let failed = failures.len();
     let left = match unused {
         0 => "no run is left".to_owned(),

@@ -26,7 +26,7 @@ use crate::{
 /// The key folders of a server.
 pub(super) struct Pool {
     folders: Vec<PooledFolder>,
-    counts: Mutex<Counts>,
+    counts: Mutex<PoolCounts>,
 }
 
 /// A folder of keys with the weights that it serves.
@@ -41,7 +41,7 @@ pub(super) struct PooledFolder {
 }
 
 /// The numbers of runs and clients of all folders.
-struct Counts {
+struct PoolCounts {
     /// Unused runs of each folder.
     unused: Vec<u32>,
     /// Clients of each folder that were accepted, and have not begun a run.
@@ -93,7 +93,7 @@ impl Pool {
             return Err(error);
         }
         let unused = folders.iter().map(|folder| lock(&folder.keys).as_ref().map_or(0, RunKeys::unused)).collect();
-        let counts = Counts { unused, expected: vec![0; folders.len()], running: 0 };
+        let counts = PoolCounts { unused, expected: vec![0; folders.len()], running: 0 };
         Ok(Self { folders, counts: Mutex::new(counts) })
     }
 
@@ -137,7 +137,7 @@ impl Pool {
     ///
     /// # Errors
     /// The reason if no run is left for it: it would take the place of clients of other folders.
-    pub(super) fn admit(&self, index: usize) -> Result<Admitted<'_>, String> {
+    pub(super) fn admit(&self, index: usize) -> Result<AdmittedClient<'_>, String> {
         let mut counts = lock(&self.counts);
         if counts.unused[index] <= counts.expected[index] {
             let path = self.folders[index].path.display();
@@ -145,12 +145,12 @@ impl Pool {
         }
         counts.expected[index] += 1;
         counts.running += 1;
-        Ok(Admitted { pool: self, index, is_expected: true })
+        Ok(AdmittedClient { pool: self, index, is_expected: true })
     }
 }
 
 /// A client that was accepted. It is counted until this is dropped.
-pub(super) struct Admitted<'a> {
+pub(super) struct AdmittedClient<'a> {
     pool: &'a Pool,
     index: usize,
     /// Whether it has not begun a run.
@@ -158,7 +158,7 @@ pub(super) struct Admitted<'a> {
 }
 
 /// What became of the beginning of a run.
-pub(super) enum Begun {
+pub(super) enum RunStart {
     /// Its keys are spent, and it can run.
     Run(SpentRun),
     /// It has not begun, and nothing is spent.
@@ -167,7 +167,7 @@ pub(super) enum Begun {
     Lost(InferenceError),
 }
 
-impl<'a> Admitted<'a> {
+impl<'a> AdmittedClient<'a> {
     /// The folder that its keys are in.
     pub(super) fn folder(&self) -> &'a PooledFolder {
         &self.pool.folders[self.index]
@@ -176,11 +176,11 @@ impl<'a> Admitted<'a> {
     /// Spends the next run of the folder.
     ///
     /// Clients of one folder take turns until their runs have begun.
-    pub(super) fn begin<Q: FssOps>(&mut self, q: &Q, channel: &mut TlsChannel, progress: impl FnMut(&str)) -> Begun {
+    pub(super) fn begin<Q: FssOps>(&mut self, q: &Q, channel: &mut TlsChannel, progress: impl FnMut(&str)) -> RunStart {
         let folder = self.folder();
         let mut slot = lock(&folder.keys);
         let Some(keys) = slot.take() else {
-            return Begun::Refused(InferenceError::Used { path: folder.path.clone() });
+            return RunStart::Refused(InferenceError::Used { path: folder.path.clone() });
         };
         let before = keys.unused();
         let (begun, left) = keys.begin(q, channel, Role::Server(&folder.weights), progress);
@@ -192,14 +192,14 @@ impl<'a> Admitted<'a> {
         counts.expected[self.index] -= 1;
         self.is_expected = false;
         match begun {
-            Ok(run) => Begun::Run(run),
-            Err(error) if after < before => Begun::Lost(error),
-            Err(error) => Begun::Refused(error),
+            Ok(run) => RunStart::Run(run),
+            Err(error) if after < before => RunStart::Lost(error),
+            Err(error) => RunStart::Refused(error),
         }
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for AdmittedClient<'_> {
     fn drop(&mut self) {
         let mut counts = lock(&self.pool.counts);
         counts.expected[self.index] -= u32::from(self.is_expected);

@@ -12,7 +12,7 @@ use stark::{
 };
 
 use super::number::whole;
-use crate::stark::trace::Trace;
+use crate::stark::trace::TraceInput;
 
 /// How many devices make one proof together. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub(in crate::stark) fn prove(
     queues: &[AnyQueue],
     config: PcsConfig,
     statement: &AnyStatement,
-    trace: &Trace,
+    trace: &TraceInput,
     watch: &mut (dyn FnMut(Stage) + Send),
 ) -> Result<MadeOn> {
     let mut watch = Some(watch);
@@ -147,7 +147,7 @@ pub(in crate::stark) fn prove_on<C: Collective<AnyQueue> + 'static>(
     rank: Arc<C>,
     config: PcsConfig,
     statement: &AnyStatement,
-    trace: &Trace,
+    trace: &TraceInput,
     watch: Option<&mut (dyn FnMut(Stage) + Send)>,
 ) -> Result<MadeOn> {
     let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement)?;

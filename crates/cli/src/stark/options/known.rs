@@ -8,7 +8,7 @@ use stark::{KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use super::number::whole;
-use crate::{exit::UsageError, stark::trace::Trace};
+use crate::{exit::UsageError, stark::trace::TraceInput};
 
 /// Default number of columns of wide Fibonacci.
 const COLUMNS: u32 = 100;
@@ -125,7 +125,7 @@ impl AirArgs {
     ///
     /// If the AIR has a generator, its input takes the place of the trace. The memory must be
     /// within the budget and available.
-    pub(crate) fn make(&self, budget: &Budget) -> Result<(KnownStatement, Trace)> {
+    pub(crate) fn make(&self, budget: &Budget) -> Result<(KnownStatement, TraceInput)> {
         check_memory(self.bytes(), budget)?;
         let log_rows = self.log_rows;
         let rows = 0..1 << log_rows;
@@ -134,30 +134,30 @@ impl AirArgs {
                 let columns = self.columns();
                 let air = WideFibonacci::new(log_rows, columns)?;
                 let seeds: Vec<_> = rows.map(|row| [self.seed, row].map(M31::from_u32)).collect();
-                (KnownStatement::WideFibonacci { log_rows, columns }, Trace::Fibonacci(air.seeds(&seeds)?))
+                (KnownStatement::WideFibonacci { log_rows, columns }, TraceInput::Fibonacci(air.seeds(&seeds)?))
             }
             AirName::StateMachine => {
                 let (log_steps, first) = ([log_rows; 2], self.first_state());
                 let machine = StateMachine::new(log_steps, first)?;
-                (KnownStatement::StateMachine { log_steps, first }, Trace::StateMachine(machine))
+                (KnownStatement::StateMachine { log_steps, first }, TraceInput::StateMachine(machine))
             }
             AirName::Plonk => {
                 let (gates, inputs) = (1 << log_rows, self.inputs());
                 let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.to_vec())?;
                 let outputs = plonk.outputs().to_vec();
-                (KnownStatement::Plonk { gates, inputs, outputs }, Trace::Plonk(plonk.wires()))
+                (KnownStatement::Plonk { gates, inputs, outputs }, TraceInput::Plonk(plonk.wires()))
             }
             AirName::Poseidon2 => {
                 let first = self.first_words();
                 let (chain, states) = Poseidon2Chain::states(log_rows, first)?;
-                (KnownStatement::Poseidon2 { log_rows, first, last: *chain.last() }, Trace::Poseidon2(states))
+                (KnownStatement::Poseidon2 { log_rows, first, last: *chain.last() }, TraceInput::Poseidon2(states))
             }
             AirName::Blake2s => {
                 let word = |k: u32| self.seed.wrapping_add(k);
                 let block = |k| core::array::from_fn(|at| word(k * BLOCK_WORDS as u32 + at as u32));
                 let blocks: Vec<[u32; BLOCK_WORDS]> = rows.map(block).collect();
                 let (hash, states) = Blake2s::states(&blocks)?;
-                (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, Trace::Blake2s(states))
+                (KnownStatement::Blake2s { log_blocks: log_rows, digest: hash.digest().0 }, TraceInput::Blake2s(states))
             }
         })
     }

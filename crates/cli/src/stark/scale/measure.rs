@@ -11,7 +11,7 @@ use runtime::AnyQueue;
 use stark::{AnyStatement, PcsConfig, Protocol, ProveError, ProveOptions, ProverError, Stage, StatementProver};
 
 use super::{
-    super::trace::Trace,
+    super::trace::TraceInput,
     mirror::{Exchanged, Mirror},
     model::{RankWork, StageWork},
 };
@@ -20,7 +20,7 @@ use super::{
 pub(super) struct Measuring<'a> {
     pub(super) q: &'a AnyQueue,
     pub(super) config: PcsConfig,
-    pub(super) trace: &'a Trace,
+    pub(super) trace: &'a TraceInput,
     pub(super) ranks: &'a [u32],
     pub(super) rounds: u32,
     /// Log of the factor from measured rows to modelled rows.
@@ -117,11 +117,11 @@ mod tests {
 
     use super::*;
 
-    fn wide(log_rows: u32, columns: u32) -> (AnyStatement, Trace) {
+    fn wide(log_rows: u32, columns: u32) -> (AnyStatement, TraceInput) {
         let air = WideFibonacci::new(log_rows, columns).unwrap();
         let seeds: Vec<_> = (0..1 << log_rows).map(|row| [1, row].map(M31::from_u32)).collect();
         let seeds = air.seeds(&seeds).unwrap();
-        (AnyStatement::WideFibonacci(air), Trace::Fibonacci(seeds))
+        (AnyStatement::WideFibonacci(air), TraceInput::Fibonacci(seeds))
     }
 
     fn works(log_rows: u32, columns: u32, ranks: &[u32], log_more_rows: u32) -> Vec<RankWork> {

@@ -78,9 +78,9 @@ pub(crate) fn equal_images(folder: &Path, count: usize) -> PathBuf {
 }
 
 /// A process that is ended with the test.
-pub(crate) struct Running(pub(crate) Option<Child>);
+pub(crate) struct RunningProcess(pub(crate) Option<Child>);
 
-impl Running {
+impl RunningProcess {
     pub(crate) fn output(mut self) -> Output {
         output_of(self.0.take().unwrap(), LIMIT)
     }
@@ -92,7 +92,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -102,24 +102,24 @@ impl Drop for Running {
 }
 
 /// Starts a server of the digits network and reads its address.
-fn serve(keys: &Path, more: &[&str]) -> (Running, String) {
+fn serve(keys: &Path, more: &[&str]) -> (RunningProcess, String) {
     serve_weights(DIGITS, keys, more)
 }
 
-fn serve_weights(weights: &str, keys: &Path, more: &[&str]) -> (Running, String) {
+fn serve_weights(weights: &str, keys: &Path, more: &[&str]) -> (RunningProcess, String) {
     let mut command = pfss("serve");
     command.arg("--keys").arg(keys).args(["--weights", weights]).args(more);
     listen(command)
 }
 
 /// Starts a process that listens and reads its address.
-pub(crate) fn listen(mut command: Command) -> (Running, String) {
+pub(crate) fn listen(mut command: Command) -> (RunningProcess, String) {
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     let stdout = child.stdout.as_mut().unwrap();
     within(LIMIT, || BufReader::new(stdout).read_line(&mut line)).unwrap();
     let address = line.trim().strip_prefix("listening on ").expect(&line).to_owned();
-    (Running(Some(child)), address)
+    (RunningProcess(Some(child)), address)
 }
 
 pub(crate) fn infer(keys: &Path, address: &str) -> Command {
@@ -264,7 +264,7 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
     let (server, address) = serve(&out.join("party1"), &[]);
     let mut client = infer(&out.join("party0"), &address);
     client.arg("--images").arg(&images).arg("--out").arg(&result).arg("--json").arg(&json);
-    let client = Running(Some(client.spawn().unwrap()));
+    let client = RunningProcess(Some(client.spawn().unwrap()));
     wait_for_use(&[out.join("party1")]);
     server.kill();
     expect_failure(&client.output(), 5, &["peer lost", "TLS handshake"]);
@@ -272,7 +272,8 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
 
     let (_scratch, out) = deal(4096);
     let (server, address) = serve(&out.join("party1"), &["--wait", "60", "--json", json.to_str().unwrap()]);
-    let client = Running(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
+    let client =
+        RunningProcess(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
     wait_for_use(&[out.join("party0")]);
     client.kill();
     expect_failure(&server.output(), 5, &["peer lost", "no peer"]);
@@ -327,7 +328,7 @@ fn a_killed_run_of_many_is_lost_alone_and_the_next_one_runs() {
     let [client_folder, server_folder] = ["party0", "party1"].map(|party| out.join(party));
     let images = equal_images(scratch.path(), 4096);
     let (server, address) = serve(&server_folder, &[]);
-    let client = Running(Some(infer(&client_folder, &address).arg("--images").arg(&images).spawn().unwrap()));
+    let client = RunningProcess(Some(infer(&client_folder, &address).arg("--images").arg(&images).spawn().unwrap()));
     wait_for_use(&[client_folder.join("run-001"), server_folder.join("run-001")]);
     server.kill();
     expect_failure(&client.output(), 5, &["peer lost", "TLS handshake"]);

@@ -18,7 +18,7 @@ use test_process::output;
 
 use crate::{
     LIMIT, lines,
-    private::{Running, expect_failure, infer, listen, pfss, succeeded, transformers::write_files},
+    private::{RunningProcess, expect_failure, infer, listen, pfss, succeeded, transformers::write_files},
 };
 
 /// A layer whose masked weights are longer than all buffers of a connection, and layers after it.
@@ -132,7 +132,7 @@ fn clients_that_stall_are_ended_by_name_after_the_limit_and_others_are_served() 
         // Served while they stall.
         let mut client = infer(&at("fine/party0"), &address);
         client.arg("--input").arg(at("input.npy")).arg("--compare").arg(at("weights.safetensors"));
-        let client = Running(Some(client.spawn().unwrap()));
+        let client = RunningProcess(Some(client.spawn().unwrap()));
         let shown = succeeded(&client.output());
         assert!(shown.contains("0 of 2 logits differ"), "{shown}");
         let done = serving.output();

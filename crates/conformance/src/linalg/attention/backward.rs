@@ -8,7 +8,7 @@ use super::{
     forward::{EMPTY, GROUPS, PLACEMENTS, Placement, ROWS, dropout},
     gradient_bound, hold_backward,
     masks::{KINDS, MASK_SHAPES, MaskShape, causal, ragged, spoilt_by_mask, together, together_with_dropout},
-    model::{Problem, Sizes, packed},
+    model::{AttentionSizes, Problem, packed},
     run_backward, selected,
     special::{PAST_LENGTHS, SPOILT, spoilt_past_lengths, spoilt_row},
     unless_near,
@@ -61,7 +61,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn sized<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn sized<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     hold_backward::<T>(q, &Problem::new(packed(sizes), 31))
 }
 
@@ -78,11 +78,11 @@ fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
     hold_backward::<T>(q, &together(additive))
 }
 
-fn all_with_dropout<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn all_with_dropout<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     [false, true].iter().try_for_each(|&additive| hold_backward::<T>(q, &together_with_dropout(sizes, additive)))
 }
 
-fn spoilt<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn spoilt<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     hold_backward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
     hold_backward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }

@@ -11,7 +11,7 @@ use core_types::params::{
 
 use super::{
     batches, download, hold_forward,
-    model::{Problem, Sizes, covered, packed, rows, start},
+    model::{AttentionSizes, Problem, covered, packed, rows, start},
     run_forward, upload,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
@@ -45,7 +45,7 @@ pub(super) const ROWS: [[u64; 3]; 21] = [
 pub(super) const GROUPS: [[u64; 3]; 4] = [[2, 3, 3], [2, 6, 2], [1, 4, 1], [3, 8, 4]];
 
 /// Shapes without a product.
-pub(super) const EMPTY: [(&str, Sizes); 8] = [
+pub(super) const EMPTY: [(&str, AttentionSizes); 8] = [
     ("no batch", [0, 2, 1, 3, 4, 5]),
     ("no head", [2, 0, 0, 3, 4, 5]),
     ("no head of queries", [2, 0, 3, 3, 4, 5]),
@@ -86,7 +86,7 @@ impl Placement {
     }
 
     /// Parameters with all tensors laid out like this.
-    pub(super) fn params(self, sizes: Sizes) -> AttentionParams {
+    pub(super) fn params(self, sizes: AttentionSizes) -> AttentionParams {
         let [_, heads, kv_heads, queries, keys, dim] = sizes;
         let (of_queries, of_keys) = (self.strides(queries, heads, dim), self.strides(keys, kv_heads, dim));
         AttentionParams { q: of_queries, k: of_keys, v: of_keys, y: of_queries, ..packed(sizes) }
@@ -134,7 +134,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn sized<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn sized<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     hold_forward::<T>(q, &Problem::new(packed(sizes), 1))
 }
 

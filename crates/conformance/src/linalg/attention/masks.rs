@@ -7,7 +7,7 @@ use super::{
     InputSource,
     forward::dropout,
     hold_forward,
-    model::{Problem, Sizes, covered, packed, rows, start},
+    model::{AttentionSizes, Problem, covered, packed, rows, start},
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
 
@@ -32,12 +32,12 @@ pub(super) const MASK_SHAPES: [(&str, MaskShape); 4] = [
 ];
 
 /// The sizes that masks are tried on.
-const SIZES: Sizes = [2, 4, 2, 5, 19, 8];
+const SIZES: AttentionSizes = [2, 4, 2, 5, 19, 8];
 
 /// Few and many queries, of short and of long rows: each kind has its own kernels.
 ///
 /// The last tiles of queries and keys are not full.
-pub(super) const KINDS: [(&str, Sizes); 4] = [
+pub(super) const KINDS: [(&str, AttentionSizes); 4] = [
     ("few short rows", [2, 2, 1, 5, 41, 8]),
     ("many short rows", [2, 2, 1, 70, 41, 8]),
     ("few long rows", [2, 2, 1, 5, 41, 72]),
@@ -92,7 +92,7 @@ pub(super) fn causal() -> Vec<Problem> {
         ([1, 1, 1, 70, 41, 68], -60),
         ([1, 1, 1, 5, 9, 68], -3),
     ];
-    let problem = |(sizes, causal_offset): (Sizes, i64)| {
+    let problem = |(sizes, causal_offset): (AttentionSizes, i64)| {
         Problem::new(AttentionParams { causal: 1, causal_offset, ..packed(sizes) }, 14)
     };
     shifts.into_iter().chain(long).map(problem).collect()
@@ -105,7 +105,7 @@ pub(super) fn together(additive: bool) -> Problem {
 }
 
 /// All masks at once, and dropout.
-pub(super) fn together_with_dropout(sizes: Sizes, additive: bool) -> Problem {
+pub(super) fn together_with_dropout(sizes: AttentionSizes, additive: bool) -> Problem {
     let params = AttentionParams { causal: 1, causal_offset: 3, dropout: dropout(0.5, 5), ..packed(sizes) };
     let keys = params.keys as u32;
     Problem { key_lens: Some(vec![keys, keys - 4]), ..MaskShape::Full.problem(additive, params) }
@@ -114,7 +114,7 @@ pub(super) fn together_with_dropout(sizes: Sizes, additive: bool) -> Problem {
 /// A problem with elements of `bad` in every row that a mask leaves out.
 ///
 /// One key in seven is read, by two queries in three.
-pub(super) fn spoilt_by_mask(sizes: Sizes, additive: bool, bad: f32) -> Problem {
+pub(super) fn spoilt_by_mask(sizes: AttentionSizes, additive: bool, bad: f32) -> Problem {
     let mut params = packed(sizes);
     params.mask = MaskShape::Queries.strides(&params);
     let (keys, dim) = (params.keys, params.dim as usize);
@@ -168,11 +168,11 @@ fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
     hold_forward::<T>(q, &together(additive))
 }
 
-fn all_with_dropout<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn all_with_dropout<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     [false, true].iter().try_for_each(|&additive| hold_forward::<T>(q, &together_with_dropout(sizes, additive)))
 }
 
-fn spoilt<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn spoilt<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     hold_forward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
     hold_forward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }

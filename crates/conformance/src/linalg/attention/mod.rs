@@ -35,7 +35,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 /// Operands on the device.
-struct Operands<T: Real> {
+struct DeviceOperands<T: Real> {
     q: Buf<T>,
     k: Buf<T>,
     v: Buf<T>,
@@ -45,7 +45,7 @@ struct Operands<T: Real> {
     state: Option<Buf<StepState>>,
 }
 
-impl<T: Real> Operands<T> {
+impl<T: Real> DeviceOperands<T> {
     fn new(q: &Conditioned, problem: &Problem) -> Result<Self, Failure> {
         let state = problem.steps.map(|[step, skipped]| [StepState { step, skipped, ..StepState::new(1.0) }]);
         Ok(Self {
@@ -66,7 +66,7 @@ fn given<T: Element>(q: &Conditioned, values: Option<&[T]>) -> Result<Option<Buf
 
 /// The buffer of the result, and the logarithms of the sums.
 fn run_forward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(Vec<f32>, Vec<f32>), Failure> {
-    let on = Operands::<T>::new(q, problem)?;
+    let on = DeviceOperands::<T>::new(q, problem)?;
     let p = &problem.params;
     let mut y = upload::<T>(q, &vec![UNTOUCHED; covered(&p.y, problem.of_queries(), p.dim).len()])?;
     let mut lse = q.upload(&vec![UNTOUCHED; problem.of_queries().iter().product::<u64>() as usize])?;
@@ -89,7 +89,7 @@ fn run_forward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(Vec<f32>,
 ///
 /// The results of the forward pass are the model's.
 fn run_backward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<[Vec<f32>; 3], Failure> {
-    let on = Operands::<T>::new(q, problem)?;
+    let on = DeviceOperands::<T>::new(q, problem)?;
     let narrow = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
     let (y, lse) = problem.forward();
     let (y, lse) = (upload::<T>(q, &narrow(y))?, q.upload(&narrow(lse))?);

@@ -17,7 +17,7 @@ pub(super) const UNTOUCHED: f32 = 7.0;
 const KEEP_ALL: DropoutParams = DropoutParams { seed: 0, site: 0, step: 0, first: 0, threshold: 0, scale: 1.0 };
 
 /// `[batch, heads, kv_heads, queries, keys, dim]`.
-pub(super) type Sizes = [u64; 6];
+pub(super) type AttentionSizes = [u64; 6];
 
 /// Parameters and operands on the host, in buffers that the strides reach.
 ///
@@ -45,7 +45,7 @@ struct Weights {
 }
 
 /// Parameters for row-major `[batch, rows, heads, dim]` tensors, without masks and dropout.
-pub(super) fn packed([batch, heads, kv_heads, queries, keys, dim]: Sizes) -> AttentionParams {
+pub(super) fn packed([batch, heads, kv_heads, queries, keys, dim]: AttentionSizes) -> AttentionParams {
     AttentionParams {
         batch,
         heads,

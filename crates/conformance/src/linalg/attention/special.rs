@@ -6,7 +6,7 @@ use core_types::params::attention::AttentionParams;
 use super::{
     hold_forward,
     masks::spoilt_by_mask,
-    model::{Problem, Sizes, packed, start},
+    model::{AttentionSizes, Problem, packed, start},
     rounding, run_forward,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
@@ -40,7 +40,7 @@ fn hold_results<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(), Failu
 /// Sizes with a multiple of 32 keys, so that every tile is whole.
 ///
 /// In 16 bits, more than 16 queries of 64 elements take the matrix units.
-const WHOLE: [Sizes; 2] = [[2, 2, 1, 17, 32, 64], [2, 2, 1, 17, 64, 64]];
+const WHOLE: [AttentionSizes; 2] = [[2, 2, 1, 17, 32, 64], [2, 2, 1, 17, 64, 64]];
 
 /// Queries, keys and elements of a row of [`spoilt_past_lengths`].
 pub(super) const PAST_LENGTHS: [[u64; 3]; 2] = [[5, 9, 8], [5, 70, 8]];
@@ -96,7 +96,7 @@ fn bad_query<T: Real>(q: &Conditioned) -> Result<(), Failure> {
 /// Compares with values that are not finite: single elements, and the row of a key.
 ///
 /// They are in the first batch.
-fn bad_values<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn bad_values<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     let params = packed(sizes);
     let value = |key: u64| start(&params.v, [0, 0, key]);
     for [first, second, row] in [
@@ -115,7 +115,7 @@ fn bad_values<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
 }
 
 /// Compares with a key of NaN, which all queries of the first batch read.
-fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn bad_key<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     let params = packed(sizes);
     [0, params.keys - 1].iter().try_for_each(|&key| {
         let mut problem = Problem::new(params, 27);
@@ -125,7 +125,7 @@ fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
 }
 
 /// Compares with rows that are not finite, and left out by lengths or masks.
-fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn left_out<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     let [_, _, _, queries, keys, dim] = sizes;
     for bad in [f32::NAN, f32::INFINITY] {
         hold_forward::<T>(q, &spoilt_past_lengths([queries, keys, dim], bad))?;
@@ -146,7 +146,7 @@ fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
 /// Compares with keys whose score is 0 or a distance of either sign, every third or half.
 ///
 /// Keys and queries of every element type give exact scores.
-fn far_apart<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+fn far_apart<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
     let params = AttentionParams { scale: 1.0, ..packed(sizes) };
     for [high, low] in [[0.0, 0.0], [80.0, 0.0], [88.0, 0.0], [9984.0, 16.0]] {
         for by_halves in [false, true] {

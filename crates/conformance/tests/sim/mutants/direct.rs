@@ -80,7 +80,7 @@ fn totals(q: &CudaQueue, log_rows: u32) -> Result<(), Failure> {
 
 /// How a transform is launched: the lowest layers in tiles, the others in strips of `log_rows` layers.
 #[derive(Clone, Copy)]
-struct Schedule {
+struct TransformSchedule {
     log_size: u32,
     columns: u32,
     columns_per_block: u32,
@@ -88,13 +88,14 @@ struct Schedule {
     log_strip: u32,
 }
 
-const SHARED_BLOCK: Schedule =
-    Schedule { log_size: LOG_TILE, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
-const STRIPS: Schedule = Schedule { log_size: 13, columns: 1, columns_per_block: 1, log_rows: 6, log_strip: LOG_STRIP };
-const PAIRS: Schedule =
-    Schedule { log_size: LOG_TILE + 1, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
-const WIDE_STRIPS: Schedule =
-    Schedule { log_size: 14, columns: 1, columns_per_block: 1, log_rows: 11, log_strip: LOG_WIDE_STRIP };
+const SHARED_BLOCK: TransformSchedule =
+    TransformSchedule { log_size: LOG_TILE, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
+const STRIPS: TransformSchedule =
+    TransformSchedule { log_size: 13, columns: 1, columns_per_block: 1, log_rows: 6, log_strip: LOG_STRIP };
+const PAIRS: TransformSchedule =
+    TransformSchedule { log_size: LOG_TILE + 1, columns: 3, columns_per_block: 2, log_rows: 0, log_strip: LOG_STRIP };
+const WIDE_STRIPS: TransformSchedule =
+    TransformSchedule { log_size: 14, columns: 1, columns_per_block: 1, log_rows: 11, log_strip: LOG_WIDE_STRIP };
 
 #[derive(Clone, Copy)]
 enum Transform {
@@ -102,7 +103,7 @@ enum Transform {
     Interpolate,
 }
 
-impl Schedule {
+impl TransformSchedule {
     fn tiles(self, scale: u32) -> CircleTileParams {
         let Self { log_size, columns, columns_per_block, log_rows, .. } = self;
         let (words, layers) = (u64::from(columns) << log_size, log_size - log_rows);
@@ -193,8 +194,8 @@ impl Schedule {
 }
 
 impl Transform {
-    fn holds(self, q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
-        let Schedule { log_size, columns, .. } = schedule;
+    fn holds(self, q: &CudaQueue, schedule: TransformSchedule) -> Result<(), Failure> {
+        let TransformSchedule { log_size, columns, .. } = schedule;
         let (cpu, params) = (runtime::cpu().unwrap(), CircleFftParams { log_size, columns });
         let mut expected = input(columns << log_size);
         let mut words = q.upload(&expected)?;
@@ -223,7 +224,7 @@ impl Transform {
 
 /// Extends columns of coefficients to twice the points, two columns to a block.
 fn extend(q: &CudaQueue) -> Result<(), Failure> {
-    let Schedule { log_size, columns, .. } = SHARED_BLOCK;
+    let TransformSchedule { log_size, columns, .. } = SHARED_BLOCK;
     let params = CircleExtendParams { log_coefficients: log_size - 1, log_size, columns };
     let coefficients = input(columns << params.log_coefficients);
     let cpu = runtime::cpu().unwrap();
@@ -247,10 +248,10 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
 }
 
 /// Extends a column of values to twice the points.
-fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
-    let Schedule { log_size, columns, log_rows, .. } = schedule;
+fn extend_values(q: &CudaQueue, schedule: TransformSchedule) -> Result<(), Failure> {
+    let TransformSchedule { log_size, columns, log_rows, .. } = schedule;
     let params = CircleExtendParams { log_coefficients: log_size, log_size: log_size + 1, columns };
-    let doubled = Schedule { log_size: params.log_size, log_rows: log_rows + 1, ..schedule };
+    let doubled = TransformSchedule { log_size: params.log_size, log_rows: log_rows + 1, ..schedule };
     let ([_, inverse], [forward, _]) = (twiddles(q, log_size)?, twiddles(q, params.log_size)?);
     let mut words = input(columns << log_size);
     let (mut column, mut values) = (q.upload(&words)?, q.zeros::<M31>(2 * words.len())?);
@@ -288,7 +289,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
 /// Evaluates the second half of a domain that has one point per coefficient.
 ///
 /// The highest strips add up two parts.
-fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
+fn restrict(q: &CudaQueue, schedule: TransformSchedule) -> Result<(), Failure> {
     let (log_block, log_domain) = (schedule.log_size, schedule.log_size + 1);
     let params = CircleRestrictParams { log_coefficients: log_domain, log_domain, log_block, block: 1, columns: 1 };
     let coefficients = input(1 << log_domain);

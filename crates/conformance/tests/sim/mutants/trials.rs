@@ -27,12 +27,12 @@ const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
 /// A constant, plus a multiple of the unaltered kernel's count.
 const PATIENCE: (u64, u64) = (100_000, 8);
 
-type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
+type TrialCheck = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
 
 /// A case of the suite, or a launch of kernels under circumstances that are rare in use.
 pub(super) struct Trial {
     name: String,
-    check: Check,
+    check: TrialCheck,
     /// How its queue evaluates keys.
     aes: AesKernel,
     /// The kernels that it launches.

@@ -43,14 +43,14 @@ fn inverses(q: &CudaQueue, side: usize) -> Result<(), Failure> {
 }
 
 /// The results of a decomposition.
-struct Results {
+struct Decomposition {
     vectors: CudaBuf<f64>,
     inverse: CudaBuf<f64>,
     sigma: CudaBuf<f32>,
     rank: CudaBuf<u32>,
 }
 
-impl Results {
+impl Decomposition {
     fn new(q: &CudaQueue, side: usize, kept: usize) -> Result<Self, Failure> {
         let matrix = || q.upload(&vec![9.0f64; side * kept]);
         Ok(Self {
@@ -65,7 +65,7 @@ impl Results {
 fn eigenvectors(q: &CudaQueue, side: usize, kept: usize) -> Result<(), Failure> {
     let params = JacobiParams { side: side as u64, kept: kept as u64 };
     let (gram, peak) = (q.upload(&gram(side))?, q.upload(&[6.0f32.to_bits()])?);
-    let (mut expected, mut got) = (Results::new(q, side, kept)?, Results::new(q, side, kept)?);
+    let (mut expected, mut got) = (Decomposition::new(q, side, kept)?, Decomposition::new(q, side, kept)?);
     let mut matrix = q.upload(&vec![9.0f64; side * side])?;
     q.jacobi_eigen(JacobiEigen {
         params: &params,

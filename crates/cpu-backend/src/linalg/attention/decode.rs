@@ -9,9 +9,9 @@ use backend_api::{BackendError, Buffer, Queue};
 use core_types::params::attention::MAX_HEAD_DIM;
 
 use super::{
-    blocks::{Rows, SIDE, cut, elements},
-    operands::Operands,
-    results::{Results, normalise},
+    blocks::{FloatRows, SIDE, cut, elements},
+    operands::AttentionOperands,
+    results::{AttentionResults, normalise},
 };
 use crate::{
     CpuQueue, Simd,
@@ -34,7 +34,7 @@ const HEADS_OF_A_JOB: usize = 16;
 
 /// How the work is cut into tasks: for each head of keys, its parts one after the other.
 #[derive(Clone, Copy)]
-struct Parts {
+struct HeadParts {
     kv_heads: usize,
     /// Parts of a head.
     of_head: usize,
@@ -46,8 +46,8 @@ struct Parts {
     width: usize,
 }
 
-impl Parts {
-    fn of(o: &Operands<'_>) -> Self {
+impl HeadParts {
+    fn of(o: &AttentionOperands<'_>) -> Self {
         let [kv_heads, keys, queries] = [o.p.kv_heads, o.p.keys, o.p.queries].map(|len| len as usize);
         Self { kv_heads, of_head: keys.div_ceil(PART), queries, rows: o.group() * queries, width: o.dim() + 2 }
     }
@@ -69,7 +69,7 @@ impl Parts {
     }
 
     /// Lengths of the arrays of a task.
-    fn lens(&self, o: &Operands<'_>) -> [usize; 4] {
+    fn lens(&self, o: &AttentionOperands<'_>) -> [usize; 4] {
         let factors = if o.dropout().is_some() { PART } else { 0 };
         let wide = if o.widens() { KEYS_AT_ONCE * o.dim() } else { 0 };
         [self.rows * self.q_width(o.dim()), self.rows * PART, factors, wide]
@@ -77,8 +77,12 @@ impl Parts {
 }
 
 /// All queries of an op that has [`FEW_QUERIES`] of them at most.
-pub(super) fn run(queue: &CpuQueue, o: &Operands<'_>, results: &Results<'_>) -> Result<(), BackendError> {
-    let (parts, simd) = (Parts::of(o), queue.simd());
+pub(super) fn run(
+    queue: &CpuQueue,
+    o: &AttentionOperands<'_>,
+    results: &AttentionResults<'_>,
+) -> Result<(), BackendError> {
+    let (parts, simd) = (HeadParts::of(o), queue.simd());
     let [batch, heads] = [o.p.batch, o.p.heads].map(|len| len as usize);
     let tasks = batch.saturating_mul(parts.kv_heads).saturating_mul(parts.of_head);
     let mut partial = queue.zeros::<f32>(tasks.saturating_mul(parts.task_len()))?;
@@ -92,7 +96,7 @@ pub(super) fn run(queue: &CpuQueue, o: &Operands<'_>, results: &Results<'_>) -> 
 }
 
 /// One task: a part of the keys of a head.
-fn part(simd: Simd, o: &Operands<'_>, parts: Parts, task: usize, partial: &mut [f32]) {
+fn part(simd: Simd, o: &AttentionOperands<'_>, parts: HeadParts, task: usize, partial: &mut [f32]) {
     let (dim, first) = (o.dim(), task % parts.of_head * PART);
     let kv_head = [task / parts.of_head / parts.kv_heads, task / parts.of_head % parts.kv_heads];
     let q_width = parts.q_width(dim);
@@ -141,7 +145,14 @@ fn part(simd: Simd, o: &Operands<'_>, parts: Parts, task: usize, partial: &mut [
 }
 
 /// Adds up the parts of the queries of a head.
-fn add_parts(simd: Simd, o: &Operands<'_>, parts: Parts, partial: &[f32], head: [usize; 2], results: &Results<'_>) {
+fn add_parts(
+    simd: Simd,
+    o: &AttentionOperands<'_>,
+    parts: HeadParts,
+    partial: &[f32],
+    head: [usize; 2],
+    results: &AttentionResults<'_>,
+) {
     let (dim, kv_head) = (o.dim(), o.kv_head(head));
     for query in 0..parts.queries {
         let row = head[1] % o.group() * parts.queries + query;
@@ -173,7 +184,7 @@ struct DotRows<'a> {
     dim: usize,
     q: &'a [f32],
     q_width: usize,
-    k: Rows<'a>,
+    k: FloatRows<'a>,
     count: usize,
     /// The place of the first key in the rows of scores.
     at: usize,
@@ -260,7 +271,7 @@ struct AddValues<'a> {
     /// The place of the first value in the rows of weights.
     at: usize,
     count: usize,
-    v: Rows<'a>,
+    v: FloatRows<'a>,
     partial: &'a mut [f32],
 }
 
@@ -292,7 +303,7 @@ impl<L: Floats> LaneKernel<L> for AddValues<'_> {
 fn add_columns<L: Floats, const V: usize, const SHORT: bool>(
     l: L,
     weights: &[f32],
-    v: Rows<'_>,
+    v: FloatRows<'_>,
     j: usize,
     y: &mut [f32],
 ) -> usize {

@@ -4,21 +4,21 @@
 
 use core::array;
 
-use super::Bits;
+use super::BitVectors;
 #[cfg(not(target_arch = "x86_64"))]
-use crate::simd::Portable as Arrays;
+use crate::simd::Portable as WordArrays;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::tokens::plain_token;
 
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct Arrays;
+pub(crate) struct WordArrays;
 
 #[cfg(target_arch = "x86_64")]
-plain_token!(Arrays);
+plain_token!(WordArrays);
 
-impl Bits for Arrays {
+impl BitVectors for WordArrays {
     const LOG: u32 = 2;
     type V = [u32; 4];
 

@@ -55,7 +55,7 @@ impl AttentionOps for CudaQueue {
         let family = if cut.few { FEW } else { MANY };
         let launch = self.kernel(by_length(family, p).of::<T>())?.grid([blocks.into(), cut.parts.into(), 1]);
         let launch = launch.value("p", &words(p)).value("group", &cut.group).value("part", &cut.part);
-        let launch = Operands { q, k, v, key_lens, keep, addend, state }.give(launch);
+        let launch = AttentionViews { q, k, v, key_lens, keep, addend, state }.give(launch);
         let launch = launch.output("y", &y).output_if("lse", lse.as_ref()).output_if("work", partial.as_ref());
         // SAFETY: `Attention::check` verified that strides stay inside the views, that results do not overlap, and the
         // lengths of key_lens, state and lse. Sizes are below 2^31, and no axis that numbers blocks is empty. `work`,
@@ -78,7 +78,7 @@ impl AttentionOps for CudaQueue {
         for len in [p.batch, p.heads, p.kv_heads, p.queries, p.keys] {
             index_bound("attention_backward", len)?;
         }
-        let of = Operands { q, k, v, key_lens, keep, addend, state };
+        let of = AttentionViews { q, k, v, key_lens, keep, addend, state };
         let rows_per_block = gradient_rows::<T>(p.dim);
         let of_keys = (p.batch * p.kv_heads).saturating_mul(p.keys.div_ceil(rows_per_block));
         let of_queries = (p.batch * p.heads).saturating_mul(p.queries.div_ceil(rows_per_block));
@@ -112,7 +112,7 @@ impl AttentionOps for CudaQueue {
 
 /// The views that both passes read.
 #[derive(Clone, Copy, Debug)]
-struct Operands<'a, T> {
+struct AttentionViews<'a, T> {
     q: CudaRef<'a, T>,
     k: CudaRef<'a, T>,
     v: CudaRef<'a, T>,
@@ -122,7 +122,7 @@ struct Operands<'a, T> {
     state: Option<CudaRef<'a, StepState>>,
 }
 
-impl<'a, T: Real> Operands<'a, T> {
+impl<'a, T: Real> AttentionViews<'a, T> {
     /// Gives the views to a launch.
     fn give(&self, launch: Launch<'a>) -> Launch<'a> {
         let launch = launch.input("q", self.q).input("k", self.k).input("v", self.v);

@@ -132,7 +132,7 @@ fn broadcast_brings_what_the_root_has() {
 fn calls_are_work_on_the_queue_and_nobody_waits_for_it() {
     let session = simulate("devices=2;schedule=lazy;checks=sanitize").unwrap();
     let queues = queues(2);
-    let group = super::Rank::group(&queues).unwrap();
+    let group = super::LocalNcclRank::group(&queues).unwrap();
     let mut buffers: Vec<_> = queues.iter().map(|q| q.zeros::<u32>(4).unwrap()).collect();
     test_process::scope(|scope| {
         for ((q, rank), buffer) in queues.iter().zip(&group).zip(&mut buffers) {
@@ -163,7 +163,7 @@ fn calls_are_work_on_the_queue_and_nobody_waits_for_it() {
 fn wrong_arguments_are_named_before_anything_is_sent() {
     let _session = simulate("devices=2").unwrap();
     let queues = queues(2);
-    let group = super::Rank::group(&queues).unwrap();
+    let group = super::LocalNcclRank::group(&queues).unwrap();
     let (q, rank) = (&queues[0], &group[0]);
     let (three, mut four) = (q.zeros::<u32>(3).unwrap(), q.zeros::<u32>(4).unwrap());
     let expected = CollectiveError::Shares { expected: 2, got: 3 };

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Q
 use collective::Local;
 use cuda_sim::driver::simulate;
 
-use super::{LONG, Rank, collective, on_ranks, open, queues};
+use super::{LONG, LocalNcclRank, collective, on_ranks, open, queues};
 use crate::device::support::on_threads;
 
 /// The errors of all ranks' calls if rank `odd` acts differently; the others do `then` when they
@@ -14,7 +14,7 @@ use crate::device::support::on_threads;
 fn ended(
     odd: usize,
     patience: Duration,
-    act: impl Fn(&Rank) + Sync,
+    act: impl Fn(&LocalNcclRank) + Sync,
     then: impl Fn() + Sync,
 ) -> Vec<Option<CollectiveError>> {
     on_ranks(3, patience, |q, rank| {
@@ -123,7 +123,7 @@ fn views_and_queues_that_will_not_do_end_all() {
 fn a_thread_that_panics_ends_all() {
     let _session = simulate("devices=3").unwrap();
     let queues = queues(3);
-    let group = Rank::group(&queues).unwrap();
+    let group = LocalNcclRank::group(&queues).unwrap();
     let failed: Vec<_> = test_process::scope(|scope| {
         let ranks: Vec<_> = queues
             .iter()
@@ -144,7 +144,7 @@ fn a_thread_that_panics_ends_all() {
 fn two_ranks_on_one_device_are_refused_by_the_library() {
     let session = simulate("devices=2").unwrap();
     let queues = [open(1), open(1)];
-    let refused = collective(Rank::group(&queues).unwrap_err());
+    let refused = collective(LocalNcclRank::group(&queues).unwrap_err());
     let CollectiveError::Library { code: 5, name: "ncclInvalidUsage", .. } = &refused else { panic!("{refused}") };
     drop(queues);
     assert!(!session.reports().iter().any(|report| matches!(report, cuda_sim::driver::Report::Leak(_))));
@@ -156,7 +156,7 @@ fn a_device_that_is_lost_leaves_nobody_waiting_and_nobody_with_what_did_not_come
     for (wait, schedule) in [(false, "lazy"), (true, "lazy"), (true, "random;seed=2")] {
         let session = simulate(&format!("devices=2;schedule={schedule}")).unwrap();
         let queues = queues(2);
-        let group = Rank::among(&queues, Local::patient_group(2, LONG)).unwrap();
+        let group = LocalNcclRank::among(&queues, Local::patient_group(2, LONG)).unwrap();
         let ended = on_threads(&queues, group, |q, rank| {
             let own = rank.rank();
             let mut buffer = q.upload(&[own as u32; 2]).unwrap();

@@ -5,14 +5,14 @@ use collective::{Local, Staged};
 use cuda_backend::{CudaQueue, NcclError};
 use cuda_sim::driver::{Counters, Report, simulate};
 
-use super::{LONG, Rank, collective, queues};
+use super::{LONG, LocalNcclRank, collective, queues};
 use crate::device::support::on_threads;
 
-type Ended = Result<Vec<u32>, CollectiveError>;
+type RankResult = Result<Vec<u32>, CollectiveError>;
 
 /// One exchange of each kind, from the making of the communicator on.
-fn program(q: &CudaQueue, place: Staged<Local>) -> Ended {
-    let rank = Rank::new(q, place.into_transport()).map_err(collective)?;
+fn program(q: &CudaQueue, place: Staged<Local>) -> RankResult {
+    let rank = LocalNcclRank::new(q, place.into_transport()).map_err(collective)?;
     let own = rank.rank() as u32;
     let mut words = q.upload(&[own; 4])?;
     rank.all_gather(q, &mut words, &[0..2, 2..4])?;
@@ -25,7 +25,7 @@ fn program(q: &CudaQueue, place: Staged<Local>) -> Ended {
 }
 
 /// Runs the program while a rule is in force; what came of it, and how often each call was made.
-fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
+fn run(rule: Option<&str>) -> (Vec<RankResult>, Counters) {
     let session = simulate("devices=2").unwrap();
     let queues = queues(2);
     if let Some(rule) = rule {
@@ -36,7 +36,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     let counters = session.counters();
     drop(queues);
     // Memory of a lost device goes with its context; communicators that the library does not free leak.
-    let lost = |ended: &Ended| matches!(ended, Err(CollectiveError::Backend(BackendError::DeviceLost { .. })));
+    let lost = |ended: &RankResult| matches!(ended, Err(CollectiveError::Backend(BackendError::DeviceLost { .. })));
     let is_given_up = |rule: &str| rule.starts_with("fail=719") || rule.contains("@ncclCommDestroy");
     let is_lost = rule.is_some_and(is_given_up) || ended.iter().any(lost);
     let leaks: Vec<_> = session.reports().into_iter().filter(|report| matches!(report, Report::Leak(_))).collect();
@@ -44,7 +44,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     (ended, counters)
 }
 
-fn expected() -> [Ended; 2] {
+fn expected() -> [RankResult; 2] {
     // Rank 0 has 0 0 | 1 1 and rank 1 the same, so halves of each are turned, and the last word
     // comes from rank 1.
     [Ok(vec![0, 0, 0, 1]), Ok(vec![1, 1, 1, 1])]
@@ -71,7 +71,7 @@ fn whatever_call_of_nccl_is_refused_all_ranks_end_with_a_name() {
         for turn in 1..=calls {
             let rule = format!("fail=3@{function}:{turn}");
             let (ended, _) = run(Some(&rule));
-            let refused = |ended: &Ended| {
+            let refused = |ended: &RankResult| {
                 let Err(CollectiveError::Library { call, code: 3, name: "ncclInternalError", text }) = ended else {
                     return false;
                 };
@@ -132,7 +132,7 @@ fn whatever_call_of_the_driver_is_refused_all_ranks_end() {
 fn a_group_whose_communicator_is_refused_says_why() {
     let session = simulate("devices=2;fail=2@ncclCommInitRankConfig:2").unwrap();
     let queues = queues(2);
-    let refused = Rank::group(&queues).unwrap_err();
+    let refused = LocalNcclRank::group(&queues).unwrap_err();
     let NcclError::Collective(CollectiveError::Library { call: "ncclCommInitRankConfig", code: 2, .. }) = &refused
     else {
         panic!("{refused}")

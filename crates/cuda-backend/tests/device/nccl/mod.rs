@@ -12,7 +12,7 @@ use cuda_backend::{CudaConfig, CudaQueue, KernelSource, NcclError, NcclRank};
 
 use super::support::on_threads;
 
-type Rank = NcclRank<Local>;
+type LocalNcclRank = NcclRank<Local>;
 
 const LONG: Duration = Duration::from_mins(5);
 
@@ -27,9 +27,9 @@ fn queues(count: usize) -> Vec<CudaQueue> {
 }
 
 /// Opens `count` devices, makes a group of them and runs it.
-fn on_ranks<V: Send>(count: usize, patience: Duration, act: impl Fn(&CudaQueue, Rank) -> V + Sync) -> Vec<V> {
+fn on_ranks<V: Send>(count: usize, patience: Duration, act: impl Fn(&CudaQueue, LocalNcclRank) -> V + Sync) -> Vec<V> {
     let queues = queues(count);
-    let group = Rank::among(&queues, Local::patient_group(count, patience)).unwrap();
+    let group = LocalNcclRank::among(&queues, Local::patient_group(count, patience)).unwrap();
     assert!(group.iter().enumerate().all(|(at, rank)| (rank.rank(), rank.ranks()) == (at, count)));
     on_threads(&queues, group, act)
 }

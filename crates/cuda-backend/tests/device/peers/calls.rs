@@ -4,7 +4,7 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, F
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
-use crate::device::support::{Machine, scale, shares};
+use crate::device::support::{SimMachine, scale, shares};
 
 fn value(from: usize, to: usize, index: usize) -> u32 {
     (1_000_000 * from + 10_000 * to + index) as u32
@@ -98,7 +98,7 @@ fn every_call_brings_what_it_says_over_every_link() {
         links.into_iter().flat_map(|link| ["eager", "lazy", "random;seed=3"].map(|schedule| (link, schedule)))
     {
         for (ranks, allocator) in [(1, Allocator::Auto), (2, Allocator::Auto), (4, Allocator::Caching)] {
-            let _machine = Machine::clean(&format!("devices=4;{link};schedule={schedule};checks=sanitize"));
+            let _machine = SimMachine::clean(&format!("devices=4;{link};schedule={schedule};checks=sanitize"));
             hold(&open_with(ranks, allocator));
         }
     }
@@ -107,7 +107,7 @@ fn every_call_brings_what_it_says_over_every_link() {
 #[test]
 fn several_ranks_may_be_on_one_device() {
     for schedule in ["eager", "lazy", "random;seed=5"] {
-        let _machine = Machine::clean(&format!("devices=2;schedule={schedule};checks=sanitize"));
+        let _machine = SimMachine::clean(&format!("devices=2;schedule={schedule};checks=sanitize"));
         // Two that were opened apart, a second stream of one of them, and one on another device.
         let mut queues = open(2);
         queues.extend(open(1));
@@ -118,7 +118,7 @@ fn several_ranks_may_be_on_one_device() {
 
 #[test]
 fn links_carry_what_is_said_to_be_sent_and_calls_do_not_wait() {
-    let machine = Machine::new("devices=4;schedule=lazy;peer=copies");
+    let machine = SimMachine::new("devices=4;schedule=lazy;peer=copies");
     let queues = open(4);
     let group = PeerRank::group(&queues).unwrap();
     let before = machine.counters();
@@ -145,7 +145,7 @@ fn links_carry_what_is_said_to_be_sent_and_calls_do_not_wait() {
 #[test]
 fn memory_is_not_reused_while_others_copy_from_it() {
     for (link, schedule) in ["peer=copies", "peer=off"].into_iter().zip(["lazy", "random;seed=9"]) {
-        let _machine = Machine::clean(&format!("devices=3;{link};schedule={schedule};checks=sanitize"));
+        let _machine = SimMachine::clean(&format!("devices=3;{link};schedule={schedule};checks=sanitize"));
         let queues = open_with(3, Allocator::Caching);
         on_ranks(&queues, PeerRank::group(&queues).unwrap(), |q, rank| {
             for round in 0..8u32 {
@@ -171,7 +171,7 @@ fn memory_is_not_reused_while_others_copy_from_it() {
 /// all the same.
 #[test]
 fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
-    let _machine = Machine::clean("devices=2;schedule=lazy;checks=sanitize");
+    let _machine = SimMachine::clean("devices=2;schedule=lazy;checks=sanitize");
     let queues = open(2);
     let (say, hear) = std::sync::mpsc::channel();
     let hear = std::sync::Mutex::new(hear);
@@ -204,7 +204,7 @@ fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
 
 #[test]
 fn wrong_arguments_are_named() {
-    let _machine = Machine::new("devices=2");
+    let _machine = SimMachine::new("devices=2");
     let queues = open(2);
     let group = PeerRank::group(&queues).unwrap();
     let (q, rank) = (&queues[0], &group[0]);

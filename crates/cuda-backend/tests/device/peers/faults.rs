@@ -8,12 +8,12 @@ use cuda_backend::PeerRank;
 use cuda_sim::driver::Report;
 
 use super::{on_ranks, open};
-use crate::device::support::Machine;
+use crate::device::support::SimMachine;
 
-type Outcome = Result<Vec<u32>, CollectiveError>;
+type RankResult = Result<Vec<u32>, CollectiveError>;
 
 /// A few calls of each kind on two devices.
-fn run(q: &cuda_backend::CudaQueue, rank: &PeerRank) -> Outcome {
+fn run(q: &cuda_backend::CudaQueue, rank: &PeerRank) -> RankResult {
     let own = rank.rank() as u32;
     let mut buffer = q.upload(&[10 + own; 8])?;
     rank.all_gather(q, &mut buffer, &[0..3, 3..8])?;
@@ -33,8 +33,8 @@ fn expected(rank: usize) -> Vec<u32> {
 }
 
 /// Runs on two devices while a rule is in force, and counts the calls by name.
-fn attempt(links: &str, rule: Option<&str>) -> (Vec<Outcome>, BTreeMap<&'static str, u64>) {
-    let machine = Machine::new(&format!("devices=2;{links}"));
+fn attempt(links: &str, rule: Option<&str>) -> (Vec<RankResult>, BTreeMap<&'static str, u64>) {
+    let machine = SimMachine::new(&format!("devices=2;{links}"));
     let queues = open(2);
     let group = PeerRank::group(&queues).unwrap();
     let before = machine.counters().calls;
@@ -66,7 +66,7 @@ fn whatever_call_is_refused_all_ranks_end_with_a_name() {
     let mut failed = 0;
     for links in ["peer=copies", "peer=off"] {
         let (outcomes, made) = attempt(links, None);
-        let right = |rank: usize, outcome: &Outcome| outcome.as_ref().is_ok_and(|out| *out == expected(rank));
+        let right = |rank: usize, outcome: &RankResult| outcome.as_ref().is_ok_and(|out| *out == expected(rank));
         assert!(outcomes.iter().enumerate().all(|(rank, outcome)| right(rank, outcome)), "{outcomes:?}");
         for call in [
             "cuMemcpyPeerAsync",
@@ -84,7 +84,7 @@ fn whatever_call_is_refused_all_ranks_end_with_a_name() {
             for (turn, code) in (1..=count).flat_map(|turn| [(turn, 1), (turn, 700)]) {
                 let rule = format!("fail={code}@{call}:{turn}");
                 let (outcomes, _) = attempt(links, Some(&rule));
-                let named = |rank: usize, outcome: &Outcome| match outcome {
+                let named = |rank: usize, outcome: &RankResult| match outcome {
                     Ok(_) => right(rank, outcome),
                     Err(CollectiveError::Backend(BackendError::Driver { call: named, .. })) => {
                         code == 1 && *named == call
@@ -118,7 +118,7 @@ fn whatever_work_fails_late_no_rank_hangs() {
 
 /// The errors of all ranks' calls if rank `odd` acts differently.
 fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
-    let _machine = Machine::clean("devices=3");
+    let _machine = SimMachine::clean("devices=3");
     let queues = open(3);
     let group = PeerRank::group(&queues).unwrap();
     on_ranks(&queues, group, |q, rank| {
@@ -145,7 +145,7 @@ fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name
     let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
     stalls();
 
-    let _machine = Machine::new("devices=3");
+    let _machine = SimMachine::new("devices=3");
     let queues = open(3);
     let failed = on_ranks(&queues, PeerRank::group(&queues).unwrap(), |q, rank| {
         let mut buffer = q.zeros::<u32>(3).unwrap();
@@ -162,7 +162,7 @@ fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name
 fn stalls() {
     let call = "all-gather of u32 (1 to 1, 2 in all)".to_owned();
     let stalled = CollectiveError::Stalled { rank: 1, call, seconds: 1 };
-    let _machine = Machine::clean("devices=2");
+    let _machine = SimMachine::clean("devices=2");
     let queues = open(2);
     let has_failed = Barrier::new(2);
     on_ranks(&queues, PeerRank::patient_group(&queues, Duration::from_secs(1)).unwrap(), |q, rank| {
@@ -180,7 +180,7 @@ fn stalls() {
 
 #[test]
 fn a_thread_that_panics_ends_all() {
-    let _machine = Machine::new("devices=2");
+    let _machine = SimMachine::new("devices=2");
     let queues = open(2);
     let group = PeerRank::group(&queues).unwrap();
     let failed: Vec<_> = test_process::scope(|scope| {

@@ -4,7 +4,7 @@ use backend_api::{BackendError, Collective as _, Queue as _};
 use cuda_backend::{Allocator, CudaQueue, Detour, Link, PeerRank, Route, links, measured_links};
 
 use super::{on_ranks, open, open_with};
-use crate::device::support::Machine;
+use crate::device::support::SimMachine;
 
 fn between(links: &[Link], from: u32, to: u32) -> &Link {
     links.iter().find(|link| (link.from, link.to) == (from, to)).unwrap()
@@ -24,7 +24,7 @@ fn gathered(queues: &[CudaQueue]) {
 #[test]
 fn a_link_is_used_if_it_does_what_it_says_and_else_the_reason_stands_there() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let _machine = Machine::clean("devices=4;links=0-1:nvlink,0-2:pcie,1-2:dropped");
+        let _machine = SimMachine::clean("devices=4;links=0-1:nvlink,0-2:pcie,1-2:dropped");
         let mut queues = open_with(4, allocator);
         queues.extend(open_with(1, allocator));
         let found = links(&queues).unwrap();
@@ -61,7 +61,7 @@ fn a_link_is_used_if_it_does_what_it_says_and_else_the_reason_stands_there() {
 
 #[test]
 fn a_link_is_tried_and_measured_once() {
-    let machine = Machine::new("devices=3;links=0-1:nvlink,0-2:none;mem=24M");
+    let machine = SimMachine::new("devices=3;links=0-1:nvlink,0-2:none;mem=24M");
     let queues = open(3);
     let measured = measured_links(&queues).unwrap();
     // The simulated time of a copy is a microsecond, and a nanosecond for 100 bytes.
@@ -75,7 +75,7 @@ fn a_link_is_tried_and_measured_once() {
     let speed = |from, to| between(&measured, from, to).bytes_per_second.unwrap();
     assert!(speed(0, 1) > 1.5 * speed(0, 2), "two copies take longer than one");
     assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
-    let copies = |machine: &Machine| {
+    let copies = |machine: &SimMachine| {
         let counters = machine.counters();
         (counters.bytes_between_devices, counters.bytes_to_host, counters.calls.get("cuCtxEnablePeerAccess").copied())
     };
@@ -99,13 +99,13 @@ fn whatever_call_that_only_peers_need_is_refused_bytes_go_through_the_host() {
     ];
     for call in calls {
         let made = {
-            let machine = Machine::new("devices=2");
+            let machine = SimMachine::new("devices=2");
             gathered(&open(2));
             machine.counters().calls_of(call)
         };
         let tried = made.min(if call == "cuDeviceGetP2PAttribute" { 6 } else { 2 });
         for turn in 1..=tried {
-            let machine = Machine::clean("devices=2");
+            let machine = SimMachine::clean("devices=2");
             let queues = open(2);
             machine.inject(&format!("fail=1@{call}:{turn}"));
             let found = links(&queues).unwrap();
@@ -119,7 +119,7 @@ fn whatever_call_that_only_peers_need_is_refused_bytes_go_through_the_host() {
             assert_eq!((link.from, link.to), if turn * 2 > tried { (1, 0) } else { (0, 1) }, "{call} {turn}");
             gathered(&queues);
         }
-        let machine = Machine::new("devices=2");
+        let machine = SimMachine::new("devices=2");
         let queues = open(2);
         machine.inject(&format!("fail=1@{call}"));
         assert!(links(&queues).unwrap().iter().all(|link| matches!(link.route, Route::Host(Detour::Refused(_)))));
@@ -129,7 +129,7 @@ fn whatever_call_that_only_peers_need_is_refused_bytes_go_through_the_host() {
 
 #[test]
 fn a_device_that_is_lost_in_a_trial_has_no_link() {
-    let machine = Machine::new("devices=2");
+    let machine = SimMachine::new("devices=2");
     let queues = open(2);
     machine.inject("fail=700@cuMemcpyPeerAsync:2");
     assert!(matches!(PeerRank::group(&queues), Err(BackendError::DeviceLost { .. })));
@@ -138,7 +138,7 @@ fn a_device_that_is_lost_in_a_trial_has_no_link() {
 
 #[test]
 fn access_that_is_there_already_is_as_good() {
-    let machine = Machine::clean("devices=2");
+    let machine = SimMachine::clean("devices=2");
     let (first, second) = (open_with(2, Allocator::Caching), open_with(2, Allocator::Caching));
     assert!(links(&first).unwrap().iter().all(|link| link.route == Route::Peer));
     // The contexts of the devices are the first queues'.
@@ -148,7 +148,7 @@ fn access_that_is_there_already_is_as_good() {
 
 #[test]
 fn without_pinned_memory_bytes_still_get_there() {
-    let _machine = Machine::clean("devices=2;peer=off;checks=sanitize");
+    let _machine = SimMachine::clean("devices=2;peer=off;checks=sanitize");
     let open = |device| {
         let config = crate::device::support::config(Allocator::Auto);
         CudaQueue::open(cuda_backend::CudaConfig { device, pinned_bytes: Some(0), ..config }).unwrap()

@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 pub(crate) const PTX: &str = include_str!("test.ptx");
 
 /// A simulated machine. The driver is one for the process, so tests take turns.
-pub(crate) struct Machine {
+pub(crate) struct SimMachine {
     session: Simulation,
     ends_clean: bool,
 }
 
-impl Machine {
+impl SimMachine {
     /// A machine by `spec`, with nothing on it.
     pub(crate) fn new(spec: &str) -> Self {
         Self { session: driver::simulate(spec).unwrap(), ends_clean: false }
     }
 
-    /// As [`Machine::new`], with [`Machine::assert_clean`] when it is dropped.
+    /// As [`SimMachine::new`], with [`SimMachine::assert_clean`] when it is dropped.
     pub(crate) fn clean(spec: &str) -> Self {
         let mut machine = Self::new(spec);
         machine.ends_clean = true;
@@ -55,7 +55,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for SimMachine {
     fn drop(&mut self) {
         if self.ends_clean && !std::thread::panicking() {
             self.assert_clean();
@@ -91,11 +91,11 @@ pub(crate) const POOLS: [Allocator; 2] = [Allocator::StreamOrdered, Allocator::C
 /// Runs `test` on a queue of each machine and pool; the driver must notice nothing wrong.
 ///
 /// `test` also gets the machine, and a text that names machine and pool.
-pub(crate) fn on_each(specs: &[impl AsRef<str>], pools: &[Allocator], test: impl Fn(&Machine, CudaQueue, &str)) {
+pub(crate) fn on_each(specs: &[impl AsRef<str>], pools: &[Allocator], test: impl Fn(&SimMachine, CudaQueue, &str)) {
     for spec in specs {
         for &pool in pools {
             let spec = spec.as_ref();
-            let machine = Machine::clean(spec);
+            let machine = SimMachine::clean(spec);
             test(&machine, open(pool).unwrap(), &format!("{spec}, {pool:?}"));
         }
     }

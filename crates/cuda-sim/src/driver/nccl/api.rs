@@ -24,7 +24,7 @@ use super::{
 };
 use crate::driver::{
     entry::{self, DriverCall, Needs},
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     state::queue::WaitGoal,
 };
 
@@ -219,7 +219,7 @@ unsafe extern "C" fn ncclGroupEnd() -> Status {
 }
 
 /// Launches operations; communicators that do not block are busy then.
-fn submit(entry: &mut DriverCall, operations: Vec<super::operation::Operation>) -> Result<(), Status> {
+fn submit(entry: &mut DriverCall, operations: Vec<super::operation::NcclOperation>) -> Result<(), Status> {
     let comms: Vec<Id> = operations.iter().map(|operation| operation.comm).collect();
     launch(entry, operations)?;
     let is_busy = |comm: &Id| entry.driver().comms.get(comm).is_some_and(|comm| comm.busy > 0);

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 
 use cuda_loader::nccl::Status;
 
-use super::operation::Operation;
+use super::operation::NcclOperation;
 use crate::driver::handle::Id;
 
 /// The calls of a thread since it began a group.
 #[derive(Debug, Default)]
 pub(super) struct CallGroup {
     depth: u32,
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<NcclOperation>,
     /// Communicators that block and are being made.
     pub(super) joining: Vec<Id>,
     /// The first failure within.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use cuda_loader::nccl::Status;
 
-use super::operation::{Leg, Operation};
+use super::operation::{Leg, NcclOperation};
 use crate::driver::{
     counters::Report,
     entry::DriverCall,
     spec::Link,
     state::{
-        Driver, Half, PROGRESS,
-        queue::{Clock, QueuedTask},
+        Driver, PROGRESS, TransferSide,
+        queue::{QueuedTask, VectorClock},
         transfer::{Copy, CopyLocation},
         work::{Carry, ExchangeRanges, WorkUnit},
     },
@@ -23,8 +23,8 @@ use crate::driver::{
 ///
 /// # Errors
 /// Why a communicator cannot be used; then none is put anywhere.
-pub(super) fn launch(entry: &mut DriverCall, operations: Vec<Operation>) -> Result<(), Status> {
-    let mut pieces: Vec<Operation> = Vec::new();
+pub(super) fn launch(entry: &mut DriverCall, operations: Vec<NcclOperation>) -> Result<(), Status> {
+    let mut pieces: Vec<NcclOperation> = Vec::new();
     for operation in operations {
         check(entry.driver(), &operation)?;
         match pieces.iter_mut().find(|piece| (piece.comm, piece.stream) == (operation.comm, operation.stream)) {
@@ -40,7 +40,7 @@ pub(super) fn launch(entry: &mut DriverCall, operations: Vec<Operation>) -> Resu
     Ok(())
 }
 
-fn check(driver: &Driver, operation: &Operation) -> Result<(), Status> {
+fn check(driver: &Driver, operation: &NcclOperation) -> Result<(), Status> {
     match driver.standing(operation.comm) {
         // The call before has to be done.
         Err(Status::IN_PROGRESS) => return Err(Status::INVALID_ARGUMENT),
@@ -68,10 +68,10 @@ fn check(driver: &Driver, operation: &Operation) -> Result<(), Status> {
 /// Enqueues the beginning and the end of an operation on its stream.
 ///
 /// The transfers between them are stored for other ranks to find.
-fn place(entry: &mut DriverCall, piece: Operation) {
+fn place(entry: &mut DriverCall, piece: NcclOperation) {
     let effect = entry.effect;
     let driver = entry.driver();
-    let Operation { comm, stream, legs } = piece;
+    let NcclOperation { comm, stream, legs } = piece;
     let ranges = |sends: bool| {
         let ends = legs.iter().filter(|leg| leg.sends == sends);
         let mut ranges: Vec<_> = ends.map(|leg| leg.address..leg.address + leg.what.bytes).collect();
@@ -94,7 +94,7 @@ fn place(entry: &mut DriverCall, piece: Operation) {
     let (device, context) = (communicator.device, communicator.context);
     for Leg { sends, peer, is_collective, address, what } in legs {
         let (who, clock) = ((stream, number), clock.clone());
-        let half = Half { comm, what, address, device, context, stream, arrive, leave, who, clock };
+        let half = TransferSide { comm, what, address, device, context, stream, arrive, leave, who, clock };
         let Some(clique) = driver.cliques.get_mut(&clique) else { return };
         let (from, to) = if sends { (own, peer) } else { (peer, own) };
         let lane = clique.lanes.entry((from, to, is_collective)).or_default();
@@ -112,7 +112,7 @@ impl Driver {
     /// Copies data from a sending rank to its receiver.
     ///
     /// Both have reached the operation on their streams.
-    fn meet(&mut self, sent: &Half, awaited: &Half) {
+    fn meet(&mut self, sent: &TransferSide, awaited: &TransferSide) {
         if sent.what != awaited.what {
             let (sent_what, awaited_what) = (sent.what, awaited.what);
             self.report(Report::Nccl(format!(
@@ -155,7 +155,7 @@ impl Driver {
     /// Orders the work after an operation on its stream.
     ///
     /// It comes after everything that the other side came after.
-    fn learn_on(&mut self, half: &Half, clock: &Clock) {
+    fn learn_on(&mut self, half: &TransferSide, clock: &VectorClock) {
         if let Some(stream) = self.streams.get_mut(&half.stream) {
             stream.clock.join(clock);
         }

@@ -5,7 +5,7 @@ use cuda_loader::{ffi::CUstream, nccl::Status};
 use crate::driver::{
     counters::Report,
     entry::DriverCall,
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     state::What,
 };
 
@@ -32,7 +32,7 @@ pub(super) struct NcclCall {
 
 /// An operation that has been found valid.
 #[derive(Clone, Debug)]
-pub(super) struct Operation {
+pub(super) struct NcclOperation {
     pub(super) comm: Id,
     pub(super) stream: Id,
     pub(super) legs: Vec<Leg>,
@@ -65,7 +65,7 @@ impl NcclCall {
     /// # Errors
     /// `INVALID_ARGUMENT` for a communicator, rank, type or address that is none;
     /// `UNHANDLED_CUDA_ERROR` for a stream that is not of the communicator's device.
-    pub(super) fn operation(&self, entry: &mut DriverCall) -> Result<Operation, Status> {
+    pub(super) fn operation(&self, entry: &mut DriverCall) -> Result<NcclOperation, Status> {
         let driver = entry.driver();
         let comm = driver.comms.get(&self.comm).ok_or(Status::INVALID_ARGUMENT)?;
         let (own, context, device) = (comm.rank, comm.context, comm.device);
@@ -86,7 +86,7 @@ impl NcclCall {
                 return Err(Status::INVALID_ARGUMENT);
             }
         }
-        Ok(Operation { comm: self.comm, stream: self.stream.id(), legs })
+        Ok(NcclOperation { comm: self.comm, stream: self.stream.id(), legs })
     }
 
     fn legs(

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cuda_loader::nccl;
 use litemap::LiteMap;
 
-use super::queue::{Clock, TaskId, Who};
+use super::queue::{TaskId, VectorClock, Who};
 use crate::driver::handle::Id;
 
 /// Ranks that found each other by one unique id.
@@ -25,13 +25,13 @@ pub(in crate::driver) struct Clique {
 /// What one rank has for another, in order. One of the two is empty.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct TransferLane {
-    pub(in crate::driver) sent: VecDeque<Half>,
-    pub(in crate::driver) awaited: VecDeque<Half>,
+    pub(in crate::driver) sent: VecDeque<TransferSide>,
+    pub(in crate::driver) awaited: VecDeque<TransferSide>,
 }
 
 /// One side of a transfer.
 #[derive(Clone, Debug)]
-pub(in crate::driver) struct Half {
+pub(in crate::driver) struct TransferSide {
     pub(in crate::driver) comm: Id,
     /// The function, its root, and the bytes: the other side has to have the same.
     pub(in crate::driver) what: What,
@@ -46,7 +46,7 @@ pub(in crate::driver) struct Half {
     /// Which task that is in its line of work.
     pub(in crate::driver) who: Who,
     /// What comes before the operation.
-    pub(in crate::driver) clock: Clock,
+    pub(in crate::driver) clock: VectorClock,
 }
 
 /// The operation that a transfer belongs to.

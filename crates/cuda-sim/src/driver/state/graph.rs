@@ -6,7 +6,7 @@ use cuda_loader::{Status, ffi::graph as code};
 use litemap::LiteMap;
 
 use super::{
-    queue::Recorded,
+    queue::EventRecord,
     work::{HostCall, WorkUnit},
 };
 use crate::{
@@ -72,7 +72,7 @@ pub(in crate::driver) struct Exec {
     /// Lines that its branches are on.
     pub(in crate::driver) lines: Vec<Id>,
     /// The end of its last launch; launches of one graph do not overlap.
-    pub(in crate::driver) last: Option<Recorded>,
+    pub(in crate::driver) last: Option<EventRecord>,
 }
 
 impl GraphNode {

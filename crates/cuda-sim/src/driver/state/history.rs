@@ -10,7 +10,7 @@ use litemap::LiteMap;
 
 use super::{
     accesses::{Accesses, meeting},
-    queue::Clock,
+    queue::VectorClock,
 };
 use crate::driver::handle::Id;
 
@@ -47,7 +47,7 @@ impl AllocationHistory {
     /// The tasks here that are unordered with a task of `clock` and overlap `accesses`.
     ///
     /// Each comes with an address.
-    pub(in crate::driver) fn unordered(&self, clock: &Clock, accesses: &Accesses) -> Vec<(Arc<str>, u64)> {
+    pub(in crate::driver) fn unordered(&self, clock: &VectorClock, accesses: &Accesses) -> Vec<(Arc<str>, u64)> {
         let strangers = self.0.iter().flat_map(|(&line, tasks)| {
             let known = clock.count(line);
             tasks.iter().rev().take_while(move |past| past.number > known)

@@ -16,9 +16,10 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-pub(super) use comm::{Clique, Communicator, Half, What};
+pub(super) use comm::{Clique, Communicator, TransferSide, What};
 pub(super) use object::{
-    ContextState, Device, EventState, FunctionState, MemoryBlock, ModuleState, Ordered, Pinned, Pool, StreamState,
+    ContextState, DeviceState, EventState, FunctionState, MemoryBlock, ModuleState, Ordered, Pinned, PoolState,
+    StreamState,
 };
 
 use litemap::LiteMap;
@@ -27,7 +28,7 @@ use self::{
     capture::{Capture, CaptureId},
     graph::{Exec, Graph},
     history::AllocationHistory,
-    queue::{Clock, TaskId, TaskQueue, WaitGoal},
+    queue::{TaskId, TaskQueue, VectorClock, WaitGoal},
     transfer::{Copy, CopyLocation},
     work::WorkUnit,
 };
@@ -58,13 +59,13 @@ pub(super) struct Driver {
     pub(super) limits: &'static CapabilityLimits,
     pub(super) memory: Arc<Memory>,
     pub(super) options: Arc<Options>,
-    pub(super) devices: Vec<Device>,
+    pub(super) devices: Vec<DeviceState>,
     pub(super) contexts: LiteMap<Id, ContextState>,
     pub(super) streams: LiteMap<Id, StreamState>,
     pub(super) events: LiteMap<Id, EventState>,
     pub(super) modules: LiteMap<Id, ModuleState>,
     pub(super) functions: LiteMap<Id, FunctionState>,
-    pub(super) pools: LiteMap<Id, Pool>,
+    pub(super) pools: LiteMap<Id, PoolState>,
     pub(super) graphs: LiteMap<Id, Graph>,
     pub(super) execs: LiteMap<Id, Exec>,
     pub(super) captures: LiteMap<CaptureId, Capture>,
@@ -87,7 +88,7 @@ pub(super) struct Driver {
     /// Tasks done so far.
     pub(super) done: u64,
     /// The work that the host has waited for.
-    pub(super) host: Clock,
+    pub(super) host: VectorClock,
     pub(super) counters: Counters,
     pub(super) reports: Vec<Report>,
     pub(super) random: u64,
@@ -108,8 +109,8 @@ impl Driver {
         let mut pools = LiteMap::new();
         let mut device = |ordinal| {
             let pool = fresh();
-            pools.insert(pool, Pool { device: ordinal, reuse: [1; 3], ..Pool::default() });
-            Device { primary: None, holders: 0, flags: 0, default_pool: pool, current_pool: pool }
+            pools.insert(pool, PoolState { device: ordinal, reuse: [1; 3], ..PoolState::default() });
+            DeviceState { primary: None, holders: 0, flags: 0, default_pool: pool, current_pool: pool }
         };
         let devices = (0..spec.devices).map(&mut device).collect();
         let options = Options {
@@ -141,7 +142,7 @@ impl Driver {
             polled: BTreeSet::new(),
             histories: LiteMap::new(),
             done: 0,
-            host: Clock::default(),
+            host: VectorClock::default(),
             counters: Counters::default(),
             reports: Vec::new(),
             now: 0,
@@ -175,7 +176,7 @@ impl Driver {
             legacy,
             lost: None,
             told: false,
-            ended: Clock::default(),
+            ended: VectorClock::default(),
             limits: LiteMap::new(),
             cache_config: 0,
             shared_config: 0,
@@ -266,7 +267,7 @@ impl Driver {
         (address < base + block.bytes).then_some((base, block))
     }
 
-    pub(super) fn clock_of(&self, stream: Id) -> Clock {
+    pub(super) fn clock_of(&self, stream: Id) -> VectorClock {
         self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
     }
 

@@ -7,13 +7,13 @@ use litemap::LiteMap;
 
 use super::{
     capture::CaptureId,
-    queue::{Clock, Recorded, TaskId, Who},
+    queue::{EventRecord, TaskId, VectorClock, Who},
 };
 use crate::{driver::handle::Id, exec::Program};
 
 /// One virtual device.
 #[derive(Debug)]
-pub(in crate::driver) struct Device {
+pub(in crate::driver) struct DeviceState {
     /// Its primary context, while someone holds it.
     pub(in crate::driver) primary: Option<Id>,
     /// How many hold it.
@@ -34,7 +34,7 @@ pub(in crate::driver) struct ContextState {
     /// Whether a call has answered that error.
     pub(in crate::driver) told: bool,
     /// What its destroyed streams knew.
-    pub(in crate::driver) ended: Clock,
+    pub(in crate::driver) ended: VectorClock,
     pub(in crate::driver) limits: LiteMap<u32, usize>,
     pub(in crate::driver) cache_config: u32,
     pub(in crate::driver) shared_config: u32,
@@ -50,14 +50,14 @@ pub(in crate::driver) struct StreamState {
     pub(in crate::driver) tail: Option<TaskId>,
     /// Tasks that its next one comes after, from waits on events.
     pub(in crate::driver) waits: Vec<TaskId>,
-    pub(in crate::driver) clock: Clock,
+    pub(in crate::driver) clock: VectorClock,
     pub(in crate::driver) capture: Option<CaptureId>,
 }
 
 impl StreamState {
     /// A stream without work.
     pub(in crate::driver) fn new(context: Id, flags: u32, priority: i32, legacy: bool) -> Self {
-        let clock = Clock::default();
+        let clock = VectorClock::default();
         Self { context, flags, priority, legacy, tail: None, waits: Vec::new(), clock, capture: None }
     }
 
@@ -71,7 +71,7 @@ impl StreamState {
 pub(in crate::driver) struct EventState {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) flags: u32,
-    pub(in crate::driver) recorded: Option<Recorded>,
+    pub(in crate::driver) recorded: Option<EventRecord>,
     /// Simulated time of the record, once it was done.
     pub(in crate::driver) time: Option<u64>,
     /// Nodes it stands for, if it was recorded in a capture.
@@ -99,7 +99,7 @@ pub(in crate::driver) struct FunctionState {
 
 /// A pool of stream-ordered memory.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Pool {
+pub(in crate::driver) struct PoolState {
     pub(in crate::driver) device: u32,
     pub(in crate::driver) used: u64,
     pub(in crate::driver) used_high: u64,

@@ -31,9 +31,9 @@ pub(in crate::driver) type Who = (Id, u64);
 
 /// For each line of work, how many of its tasks are known to come before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::driver) struct Clock(LiteMap<Id, u64>);
+pub(in crate::driver) struct VectorClock(LiteMap<Id, u64>);
 
-impl Clock {
+impl VectorClock {
     /// Adds everything in `other`.
     pub(in crate::driver) fn join(&mut self, other: &Self) {
         for (&line, &count) in &other.0 {
@@ -62,9 +62,9 @@ impl Clock {
 
 /// The last record of an event.
 #[derive(Clone, Debug)]
-pub(in crate::driver) struct Recorded {
+pub(in crate::driver) struct EventRecord {
     pub(in crate::driver) task: TaskId,
-    pub(in crate::driver) clock: Clock,
+    pub(in crate::driver) clock: VectorClock,
 }
 
 /// A task that has not been done yet.
@@ -77,7 +77,7 @@ pub(in crate::driver) struct QueuedTask {
     pub(in crate::driver) work: WorkUnit,
     pub(in crate::driver) who: Who,
     /// The tasks that it comes after, and itself.
-    pub(in crate::driver) clock: Clock,
+    pub(in crate::driver) clock: VectorClock,
     /// Digest of a copy's source in pinned memory when the copy was enqueued.
     ///
     /// The second number is the number of tasks done by then.
@@ -101,7 +101,7 @@ impl QueuedTask {
         stream: Id,
         work: WorkUnit,
         after: Vec<TaskId>,
-        clock: Clock,
+        clock: VectorClock,
         who: Who,
     ) -> Self {
         let (source, slow, hung, unmet, running) = (None, false, false, 0, false);
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     fn task(stream: Id, after: &[TaskId]) -> QueuedTask {
-        QueuedTask::new(1, stream, WorkUnit::Nothing, after.to_vec(), Clock::default(), (stream, 1))
+        QueuedTask::new(1, stream, WorkUnit::Nothing, after.to_vec(), VectorClock::default(), (stream, 1))
     }
 
     fn order(queue: &mut TaskQueue, goal: &WaitGoal, schedule: StreamSchedule) -> Vec<TaskId> {

@@ -16,7 +16,7 @@ use super::{
     transfer::{Copy, CopyLocation, End, Fill},
 };
 use crate::{
-    driver::handle::Handle,
+    driver::handle::ApiHandle,
     exec::{self, Grid, Memory, Options, Program},
 };
 

@@ -10,7 +10,7 @@ use super::float::{half_kind, is_float};
 use super::integer::shape;
 
 /// A value on its way through a conversion: its register and whether that is 64 bits wide.
-type Wide = (R, bool);
+type SizedRegister = (R, bool);
 
 impl Body<'_> {
     pub(super) fn cvt(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -26,7 +26,7 @@ impl Body<'_> {
     }
 
     /// An integer source extended to 32 or 64 bits by its own signedness.
-    fn extended_source(&mut self, ins: &Instruction, from: Type) -> Decoded<Wide> {
+    fn extended_source(&mut self, ins: &Instruction, from: Type) -> Decoded<SizedRegister> {
         let (bits, signed) = shape(from)?;
         let source = operand(ins, 1)?;
         if bits == 64 {
@@ -136,7 +136,7 @@ impl Body<'_> {
     }
 
     /// A float source as `f32` or `f64`.
-    fn float_source(&mut self, ins: &Instruction, from: Type) -> Decoded<Wide> {
+    fn float_source(&mut self, ins: &Instruction, from: Type) -> Decoded<SizedRegister> {
         let source = operand(ins, 1)?;
         if from == Type::F64 {
             return Ok((self.src64(source)?, true));

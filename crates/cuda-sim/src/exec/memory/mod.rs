@@ -57,7 +57,7 @@ pub struct Memory {
 
 #[derive(Default)]
 struct MemoryState {
-    devices: Vec<Device>,
+    devices: Vec<DeviceUsage>,
     live: BTreeMap<u64, MemoryRegion>,
     freed: BTreeMap<u64, Allocation>,
     /// Bases of `freed`, oldest first.
@@ -76,7 +76,7 @@ struct MemoryState {
     view: Option<Arc<MemoryView>>,
 }
 
-struct Device {
+struct DeviceUsage {
     usage: Usage,
     next: u64,
 }
@@ -91,7 +91,7 @@ impl std::fmt::Debug for MemoryState {
 impl Memory {
     /// Empty memory; `capacities` holds the size of each device in bytes.
     pub fn new(capacities: &[u64]) -> Self {
-        let device = |(index, &capacity): (usize, &u64)| Device {
+        let device = |(index, &capacity): (usize, &u64)| DeviceUsage {
             usage: Usage { capacity, ..Usage::default() },
             next: HEAP_BASE + index as u64 * HEAP_SPAN,
         };

@@ -5,8 +5,8 @@ use super::check::watch::BlockWatch;
 use super::executor::Executor;
 use super::job::{LaunchJob, LocatedFault};
 use super::step::{self, Stop, awaited, release, settle};
-use super::trouble::Outcome;
-use super::turn::{Core, Turn};
+use super::trouble::Executed;
+use super::turn::{Core, WarpTurn};
 use super::warp::{Fragment, FragmentState, Warp};
 use crate::exec::code::StepOp;
 use crate::exec::collective::CollectiveKind;
@@ -40,7 +40,7 @@ pub(super) enum RoundEnd {
 
 /// How a warp's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
+enum TurnEnd {
     /// It waits or is done.
     Blocked,
     /// It has looped for long.
@@ -85,9 +85,9 @@ impl ThreadBlock {
                 loop {
                     let ended = self.turn(executor, index)?;
                     self.complete_barriers(executor)?;
-                    tired |= ended == Ended::Tired;
+                    tired |= ended == TurnEnd::Tired;
                     let seeded = matches!(executor.job.options.schedule, Schedule::Seeded(_));
-                    if ended != Ended::Fuel || seeded {
+                    if ended != TurnEnd::Fuel || seeded {
                         break;
                     }
                 }
@@ -108,7 +108,7 @@ impl ThreadBlock {
     }
 
     /// Gives one warp a turn.
-    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<Ended, LocatedFault> {
+    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<TurnEnd, LocatedFault> {
         let job = executor.job;
         let fuel = match job.options.schedule {
             Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
@@ -118,13 +118,13 @@ impl ThreadBlock {
         let shadow = executor.shadow.take();
         let Counters { traffic, touched, .. } = &mut executor.counters;
         let core = &mut self.core;
-        let mut turn = Turn { job, core, fuel, lanes: 0, changed: false, shadow, traffic, touched, clock_base };
+        let mut turn = WarpTurn { job, core, fuel, lanes: 0, changed: false, shadow, traffic, touched, clock_base };
         let warp = &mut self.warps[index];
         let ended = run_warp(&mut turn, warp);
         let (used, lanes, changed) = (fuel - turn.fuel, turn.lanes, turn.changed);
         executor.shadow = turn.shadow;
         executor.progress.note(used, changed);
-        if matches!(ended, Ok(Ended::Tired)) {
+        if matches!(ended, Ok(TurnEnd::Tired)) {
             executor.progress.look(warp);
         }
         executor.counters.warp_instructions += used;
@@ -253,7 +253,7 @@ impl ThreadBlock {
 }
 
 /// Runs a warp until it waits, is done, has looped for long or is out of fuel.
-fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
+fn run_warp(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp) -> Executed<TurnEnd> {
     loop {
         merge(warp);
         let others = warp.fragments.len() > 1;
@@ -262,7 +262,7 @@ fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
             if settle(turn, warp)? {
                 continue;
             }
-            return Ok(Ended::Blocked);
+            return Ok(TurnEnd::Blocked);
         };
         if fragment.is_tired(others) {
             // Everyone has looped for long: start over, and now and then after the other warps.
@@ -271,10 +271,10 @@ fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
             if others && !warp.rounds.is_multiple_of(ROUNDS) {
                 continue;
             }
-            return Ok(Ended::Tired);
+            return Ok(TurnEnd::Tired);
         }
         if step::run(turn, warp, index)? == Stop::Fuel {
-            return Ok(Ended::Fuel);
+            return Ok(TurnEnd::Fuel);
         }
     }
 }

@@ -12,8 +12,8 @@ pub(super) struct Trouble {
 }
 
 /// The result of a step of a warp: a value, or trouble.
-pub(super) type Outcome<T = ()> = Result<T, Box<Trouble>>;
+pub(super) type Executed<T = ()> = Result<T, Box<Trouble>>;
 
-pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> Outcome<T> {
+pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> Executed<T> {
     Err(Box::new(Trouble { kind, lane, earlier: None }))
 }

@@ -24,7 +24,7 @@ pub(super) struct Core {
 }
 
 /// State that a warp's turn may touch besides the warp.
-pub(super) struct Turn<'a, 'j> {
+pub(super) struct WarpTurn<'a, 'j> {
     pub(super) job: &'a LaunchJob<'j>,
     pub(super) core: &'a mut Core,
     /// Steps left.
@@ -41,7 +41,7 @@ pub(super) struct Turn<'a, 'j> {
     pub(super) clock_base: u64,
 }
 
-impl Turn<'_, '_> {
+impl WarpTurn<'_, '_> {
     /// Bytes of a window.
     #[inline]
     pub(super) fn window_size(&self, space: Space) -> u64 {

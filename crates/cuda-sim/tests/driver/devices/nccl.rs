@@ -23,13 +23,13 @@ fn functions() -> &'static Functions {
 }
 
 /// One rank: a device with a stream and a communicator.
-struct Rank {
+struct DeviceRank {
     context: CUcontext,
     stream: CUstream,
     comm: Comm,
 }
 
-impl Rank {
+impl DeviceRank {
     fn enter(&self) {
         ok!(cuCtxSetCurrent(self.context));
     }
@@ -86,12 +86,12 @@ fn unique_id() -> UniqueId {
 }
 
 /// Ranks on devices of their own, made by one thread in a group.
-fn ranks(bench: &Bench, count: u32) -> Vec<Rank> {
+fn ranks(bench: &Bench, count: u32) -> Vec<DeviceRank> {
     let id = unique_id();
-    let mut ranks: Vec<Rank> = (0..count)
+    let mut ranks: Vec<DeviceRank> = (0..count)
         .map(|device| {
             let context = enter(device as i32);
-            Rank { context, stream: bench.stream(), comm: Comm::NULL }
+            DeviceRank { context, stream: bench.stream(), comm: Comm::NULL }
         })
         .collect();
     assert_eq!(nccl!(ncclGroupStart()), Status::SUCCESS);
@@ -105,19 +105,19 @@ fn ranks(bench: &Bench, count: u32) -> Vec<Rank> {
 }
 
 /// Two ranks, each with four words on its device: its entry of `words`.
-fn pair(bench: &Bench, words: [u32; 2]) -> (Vec<Rank>, [CUdeviceptr; 2]) {
+fn pair(bench: &Bench, words: [u32; 2]) -> (Vec<DeviceRank>, [CUdeviceptr; 2]) {
     let ranks = ranks(bench, 2);
     let addresses = [0, 1].map(|at| ranks[at].upload(bench, &[words[at]; 4]));
     (ranks, addresses)
 }
 
-fn part(ranks: &[Rank]) {
+fn part(ranks: &[DeviceRank]) {
     for rank in ranks {
         assert_eq!(nccl!(ncclCommDestroy(rank.comm)), Status::SUCCESS);
     }
 }
 
-fn abort(ranks: &[Rank]) {
+fn abort(ranks: &[DeviceRank]) {
     for rank in ranks {
         assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);
     }
@@ -213,13 +213,13 @@ fn communicators_that_do_not_block_are_busy_after_each_call() {
     let (id, mut config) = (unique_id(), Config::non_blocking());
     let mut comms = [Comm::NULL; 2];
     let join = functions().ncclCommInitRankConfig.unwrap();
-    let mut ranks: Vec<Rank> = Vec::new();
+    let mut ranks: Vec<DeviceRank> = Vec::new();
     for rank in 0..2 {
         let context = enter(rank);
         // SAFETY: the pointers are to a communicator and a record.
         let joined = unsafe { join(&raw mut comms[rank as usize], 2, id, rank, &raw mut config) };
         assert_eq!(joined, Status::IN_PROGRESS);
-        ranks.push(Rank { context, stream: bench.stream(), comm: comms[rank as usize] });
+        ranks.push(DeviceRank { context, stream: bench.stream(), comm: comms[rank as usize] });
         if rank == 0 {
             assert_eq!([ranks[0].error(), ranks[0].error()], [Status::IN_PROGRESS; 2], "the other has not come");
         }
@@ -452,7 +452,7 @@ fn a_communicator_ends_once_and_carries_nothing_then() {
     assert_eq!(ranks[1].words(to, 4), [7; 4]);
     let finalize = functions().ncclCommFinalize.unwrap();
     // SAFETY: a communicator is a name that only NCCL resolves.
-    let finalized = |rank: &Rank| unsafe { finalize(rank.comm) };
+    let finalized = |rank: &DeviceRank| unsafe { finalize(rank.comm) };
     ranks[0].enter();
     assert_eq!([finalized(&ranks[0]), finalized(&ranks[0])], [Status::SUCCESS, Status::INVALID_ARGUMENT]);
     assert_eq!((ranks[0].error(), ranks[0].send(own, 4, 1)), (Status::SUCCESS, Status::INVALID_USAGE));

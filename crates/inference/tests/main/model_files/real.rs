@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A tensor of one input.
 #[derive(Clone)]
-struct Real {
+struct RealTensor {
     shape: Vec<usize>,
     data: Vec<f64>,
 }
@@ -20,14 +20,14 @@ pub(crate) fn results(content: &Value, tensors: &Tensors, input: &[f32]) -> Vec<
         data = data.iter().flat_map(row).collect();
         shape = vec![input.len(), vocabulary];
     }
-    layers(&content["layers"], tensors, Real { shape, data }).data
+    layers(&content["layers"], tensors, RealTensor { shape, data }).data
 }
 
-fn layers(list: &Value, tensors: &Tensors, x: Real) -> Real {
+fn layers(list: &Value, tensors: &Tensors, x: RealTensor) -> RealTensor {
     list.as_array().unwrap().iter().fold(x, |x, value| layer(value, tensors, x))
 }
 
-fn layer(layer: &Value, tensors: &Tensors, mut x: Real) -> Real {
+fn layer(layer: &Value, tensors: &Tensors, mut x: RealTensor) -> RealTensor {
     let name = layer["name"].as_str().unwrap();
     let (kind, options) = match &layer["kind"] {
         Value::Object(kind) => kind.iter().next().map(|(kind, options)| (kind.as_str(), options)).unwrap(),
@@ -65,7 +65,7 @@ fn layer(layer: &Value, tensors: &Tensors, mut x: Real) -> Real {
             let width = weight.len() / vocabulary;
             let token = |row: &[f64]| row.iter().position(|&value| value == 1.0).unwrap();
             let data = x.data.chunks(vocabulary).flat_map(|row| weight[token(row) * width..][..width].to_vec());
-            x = Real { data: data.collect(), shape: vec![x.shape[0], width] };
+            x = RealTensor { data: data.collect(), shape: vec![x.shape[0], width] };
         }
         "position_embedding" => {
             x.data.iter_mut().zip(weight("weight").unwrap()).for_each(|(x, weight)| *x += weight);
@@ -78,11 +78,11 @@ fn layer(layer: &Value, tensors: &Tensors, mut x: Real) -> Real {
         "mean_pool" => {
             x = if let [positions, width] = x.shape[..] {
                 let mean = |unit| (0..positions).map(|row| x.data[row * width + unit]).sum::<f64>() / positions as f64;
-                Real { data: (0..width).map(mean).collect(), shape: vec![width] }
+                RealTensor { data: (0..width).map(mean).collect(), shape: vec![width] }
             } else {
                 let pixels = x.shape[1] * x.shape[2];
                 let mean = |channel: &[f64]| channel.iter().sum::<f64>() / pixels as f64;
-                Real { data: x.data.chunks(pixels).map(mean).collect(), shape: vec![x.shape[0]] }
+                RealTensor { data: x.data.chunks(pixels).map(mean).collect(), shape: vec![x.shape[0]] }
             }
         }
         kind => panic!("{kind}"),
@@ -94,7 +94,7 @@ fn layer(layer: &Value, tensors: &Tensors, mut x: Real) -> Real {
 }
 
 /// `x W^T + b` along the last axis, as `torch.nn.Linear`.
-fn dense(x: &Real, weight: &[f64], bias: Option<&[f64]>) -> Real {
+fn dense(x: &RealTensor, weight: &[f64], bias: Option<&[f64]>) -> RealTensor {
     let inputs = *x.shape.last().unwrap();
     let outputs = weight.len() / inputs;
     let unit = |row: &[f64], j: usize| {
@@ -103,10 +103,10 @@ fn dense(x: &Real, weight: &[f64], bias: Option<&[f64]>) -> Real {
     let data = x.data.chunks(inputs).flat_map(|row| (0..outputs).map(|j| unit(row, j)).collect::<Vec<_>>()).collect();
     let mut shape = x.shape.clone();
     *shape.last_mut().unwrap() = outputs;
-    Real { shape, data }
+    RealTensor { shape, data }
 }
 
-fn norm(x: &mut Real, weight: Option<&[f64]>, bias: Option<&[f64]>) {
+fn norm(x: &mut RealTensor, weight: Option<&[f64]>, bias: Option<&[f64]>) {
     let width = *x.shape.last().unwrap();
     for row in x.data.chunks_mut(width) {
         let mean = row.iter().sum::<f64>() / width as f64;
@@ -119,7 +119,7 @@ fn norm(x: &mut Real, weight: Option<&[f64]>, bias: Option<&[f64]>) {
 }
 
 /// Sums of values by attention; rows hold queries, keys and values, and in each of them the heads.
-fn attention(projected: &Real, heads: usize, causal: bool) -> Real {
+fn attention(projected: &RealTensor, heads: usize, causal: bool) -> RealTensor {
     let (positions, width) = (projected.shape[0], projected.shape[1] / 3);
     let units = width / heads;
     let part = |row: usize, part: usize, head: usize| {
@@ -139,11 +139,11 @@ fn attention(projected: &Real, heads: usize, causal: bool) -> Real {
             );
         }
     }
-    Real { shape: vec![positions, width], data }
+    RealTensor { shape: vec![positions, width], data }
 }
 
 /// A cross-correlation with zeros around the pixels, as `torch.nn.Conv2d`.
-fn convolution(x: &Real, options: &Value, shape: &[usize], weight: &[f64], bias: Option<&[f64]>) -> Real {
+fn convolution(x: &RealTensor, options: &Value, shape: &[usize], weight: &[f64], bias: Option<&[f64]>) -> RealTensor {
     let pair = |name: &str, default: usize| match &options[name] {
         Value::Null => vec![default; 2],
         pair => lens(pair),
@@ -171,7 +171,7 @@ fn convolution(x: &Real, options: &Value, shape: &[usize], weight: &[f64], bias:
         }
         data.push(sum);
     }
-    Real { shape: vec![outputs, rows, cols], data }
+    RealTensor { shape: vec![outputs, rows, cols], data }
 }
 
 /// `x Φ(x)`, by the series of the error function (Abramowitz and Stegun, 7.1.6).

@@ -142,7 +142,7 @@ mod tests {
     use pfss::{Party, functions::WiredBundles};
 
     use super::*;
-    use crate::compat::sigma::request::{Function, Request};
+    use crate::compat::sigma::request::{Request, SigmaFunction};
 
     #[test]
     fn the_end_of_longer_keys_under_those_that_were_read_is_wiped() {
@@ -152,7 +152,7 @@ mod tests {
         let cursor = &raw mut cursor;
         // SAFETY: a cursor and initialised bytes, which outlive the buffer and which nothing else uses meanwhile.
         let mut buffer = unsafe { KeyBuffer::new(cursor, 100) }.unwrap();
-        let request = Request::new(Function::NegExp, 50, 12).unwrap();
+        let request = Request::new(SigmaFunction::NegExp, 50, 12).unwrap();
         let bundles = WiredBundles::from(Vec::new());
         let record = Record { request, party: Party::Zero, count: 0, bundles }.into_bytes();
         assert_eq!(record.len(), HEADER_BYTES);

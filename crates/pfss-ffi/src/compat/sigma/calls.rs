@@ -7,7 +7,7 @@ use pfss::Party;
 use super::{
     context::SigmaContext,
     peer::{PeerChannel, SigmaPeer, SigmaStats},
-    place::Place,
+    place::CallContext,
     request::Request,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 /// Two arrays of a word for each of `n` elements, in host or device memory.
 #[derive(Clone, Copy)]
-pub(super) struct Words {
+pub(super) struct WordArrays {
     pub(super) input: *const u64,
     pub(super) n: usize,
     pub(super) output: *mut u64,
@@ -31,7 +31,7 @@ struct Found {
     names: [&'static str; 2],
 }
 
-impl Words {
+impl WordArrays {
     /// Refuses what cannot be two arrays that share no memory.
     fn find(self, arrays: &Arrays, names: [&'static str; 2]) -> Result<Found, CallFailure> {
         let input = CallerArray::new(names[0], self.input, self.n)?;
@@ -55,10 +55,10 @@ impl Found {
 /// # Safety
 /// As said at the top of the crate, for a handle and both arrays.
 pub(super) unsafe fn keygen(
-    place: Place,
+    place: CallContext,
     party: c_int,
     request: impl FnOnce() -> Result<Request, CallFailure>,
-    words: Words,
+    words: WordArrays,
 ) -> Status {
     let names = ["input_mask", "output_mask"];
     guard(|| {
@@ -82,11 +82,11 @@ pub(super) unsafe fn keygen(
 /// As said at the top of the crate, for a handle, `peer`, both arrays and `stats`, which may be
 /// null.
 pub(super) unsafe fn evaluate(
-    place: Place,
+    place: CallContext,
     peer: *const SigmaPeer,
     party: c_int,
     request: impl FnOnce() -> Result<Request, CallFailure>,
-    words: Words,
+    words: WordArrays,
     stats: *mut SigmaStats,
 ) -> Status {
     let names = ["input_masked", "output_masked"];

@@ -8,10 +8,10 @@
 use core::ffi::c_int;
 
 use super::{
-    calls::{Words, evaluate, keygen},
+    calls::{WordArrays, evaluate, keygen},
     peer::{SigmaPeer, SigmaStats},
     place::in_both_places,
-    request::{Function, Request},
+    request::{Request, SigmaFunction},
 };
 
 /// Defines the four calls of a function, with its public parameter if it has one.
@@ -27,7 +27,7 @@ macro_rules! function_calls {
                 party: c_int, bw: c_int, scale: c_int, $($name: $type,)?
                 input_mask: *const u64, n: usize, output_mask: *mut u64
             ) |place| {
-                let words = Words { input: input_mask, n, output: output_mask };
+                let words = WordArrays { input: input_mask, n, output: output_mask };
                 keygen(place, party, || Request::new($function, bw, scale), words)
             }
         }
@@ -40,7 +40,7 @@ macro_rules! function_calls {
                 peer: *const SigmaPeer, party: c_int, bw: c_int, scale: c_int, $($name: $type,)?
                 input_masked: *const u64, n: usize, output_masked: *mut u64, stats: *mut SigmaStats
             ) |place| {
-                let words = Words { input: input_masked, n, output: output_masked };
+                let words = WordArrays { input: input_masked, n, output: output_masked };
                 evaluate(place, peer, party, || Request::new($function, bw, scale), words, stats)
             }
         }
@@ -48,7 +48,7 @@ macro_rules! function_calls {
 }
 
 function_calls! {
-    (silu: bool) => Function::activation(silu),
+    (silu: bool) => SigmaFunction::activation(silu),
     /// Makes keys of GeLU or SiLU for `n` inputs, and appends them to the buffer.
     ///
     /// `party` is the one whose keys they are, 0 or 1. `silu` selects SiLU. `bw` is the number of
@@ -72,7 +72,7 @@ function_calls! {
 }
 
 function_calls! {
-    () => Function::NegExp,
+    () => SigmaFunction::NegExp,
     /// Makes keys of `exp(-x)` of `x >= 0`, as `trefoil_pfss_sigma_keygen_activation`.
     ///
     /// Inputs are integers below `2^(bw - 2)`, or any positive ones with 64 bits, and `bw` is at
@@ -83,7 +83,7 @@ function_calls! {
 }
 
 function_calls! {
-    (nmax: c_int) => Function::inverse(nmax)?,
+    (nmax: c_int) => SigmaFunction::inverse(nmax)?,
     /// Makes keys of `1 / x` of `1 <= x <= nmax`, as `trefoil_pfss_sigma_keygen_activation`.
     ///
     /// `nmax` is at most 4096, and `bw` at least `scale + 3 + log2(nmax)`, rounded up, or
@@ -94,7 +94,7 @@ function_calls! {
 }
 
 function_calls! {
-    (extradiv: c_int) => Function::rsqrt(extradiv)?,
+    (extradiv: c_int) => SigmaFunction::rsqrt(extradiv)?,
     /// Makes keys of `1 / sqrt(x / extradiv)`, as `trefoil_pfss_sigma_keygen_activation`.
     ///
     /// Inputs satisfy `1/16 <= x / extradiv <= 256`, and `bw` is at least

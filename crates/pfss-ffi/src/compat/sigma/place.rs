@@ -16,14 +16,14 @@ static CONTEXT: Mutex<Option<SigmaContext>> = Mutex::new(None);
 
 /// The context of a call.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum CallContext {
     /// The handle of a context of the caller's.
     Caller(*mut SigmaContext),
     /// The process's context.
     Process,
 }
 
-impl Place {
+impl CallContext {
     /// Calls `work` with the context; the process's is opened if there is none.
     ///
     /// # Safety
@@ -67,7 +67,7 @@ macro_rules! in_both_places {
             context: *mut $crate::compat::sigma::context::SigmaContext,
             $($name: $type),*
         ) -> $crate::status::Status {
-            let $place = $crate::compat::sigma::place::Place::Caller(context);
+            let $place = $crate::compat::sigma::place::CallContext::Caller(context);
             // SAFETY: the caller's promise.
             unsafe { $work }
         }
@@ -76,7 +76,7 @@ macro_rules! in_both_places {
         $(#[$global_doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $global($($name: $type),*) -> $crate::status::Status {
-            let $place = $crate::compat::sigma::place::Place::Process;
+            let $place = $crate::compat::sigma::place::CallContext::Process;
             // SAFETY: the caller's promise.
             unsafe { $work }
         }

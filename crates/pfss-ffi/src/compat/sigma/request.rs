@@ -12,7 +12,7 @@ use crate::status::CallFailure;
 
 /// A function of SIGMA's layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum SigmaFunction {
     Gelu,
     Silu,
     NegExp,
@@ -29,12 +29,12 @@ pub(super) enum Function {
 /// A function of numbers of `bits` bits, `scale` of them after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    pub(super) function: Function,
+    pub(super) function: SigmaFunction,
     bits: u32,
     scale: u32,
 }
 
-impl Function {
+impl SigmaFunction {
     /// The activation that the flag of SUF's bridge stands for.
     pub(super) const fn activation(silu: bool) -> Self {
         if silu { Self::Silu } else { Self::Gelu }
@@ -51,18 +51,18 @@ impl Function {
 
 impl Request {
     /// A request with the numbers that a caller gives.
-    pub(super) fn new(function: Function, bw: c_int, scale: c_int) -> Result<Self, CallFailure> {
+    pub(super) fn new(function: SigmaFunction, bw: c_int, scale: c_int) -> Result<Self, CallFailure> {
         Ok(Self { function, bits: positive("bw", bw)?, scale: positive("scale", scale)? })
     }
 
     /// The request as numbers of a key record: function, bits, scale, parameter.
     pub(super) fn to_words(self) -> [u64; 4] {
         let (number, parameter) = match self.function {
-            Function::Gelu => (0, 0),
-            Function::Silu => (1, 0),
-            Function::NegExp => (2, 0),
-            Function::Inverse { max } => (3, max),
-            Function::Rsqrt { divisor } => (4, divisor),
+            SigmaFunction::Gelu => (0, 0),
+            SigmaFunction::Silu => (1, 0),
+            SigmaFunction::NegExp => (2, 0),
+            SigmaFunction::Inverse { max } => (3, max),
+            SigmaFunction::Rsqrt { divisor } => (4, divisor),
         };
         [number, self.bits.into(), self.scale.into(), parameter.into()]
     }
@@ -71,11 +71,11 @@ impl Request {
     pub(super) fn from_words([number, bits, scale, parameter]: [u64; 4]) -> Option<Self> {
         let parameter = u32::try_from(parameter).ok()?;
         let function = match (number, parameter) {
-            (0, 0) => Function::Gelu,
-            (1, 0) => Function::Silu,
-            (2, 0) => Function::NegExp,
-            (3, max) => Function::Inverse { max },
-            (4, divisor) => Function::Rsqrt { divisor },
+            (0, 0) => SigmaFunction::Gelu,
+            (1, 0) => SigmaFunction::Silu,
+            (2, 0) => SigmaFunction::NegExp,
+            (3, max) => SigmaFunction::Inverse { max },
+            (4, divisor) => SigmaFunction::Rsqrt { divisor },
             _ => return None,
         };
         Some(Self { function, bits: u32::try_from(bits).ok()?, scale: u32::try_from(scale).ok()? })
@@ -85,11 +85,11 @@ impl Request {
     pub(super) fn gates(self) -> Result<WiredGates, PfssError> {
         let Self { function, bits, scale } = self;
         let wired = match function {
-            Function::Gelu => WiredFn::gelu(bits, scale),
-            Function::Silu => WiredFn::silu(bits, scale),
-            Function::NegExp => WiredFn::neg_exp(bits, scale),
-            Function::Inverse { max } => WiredFn::reciprocal(bits, scale, max),
-            Function::Rsqrt { divisor } => WiredFn::rsqrt(bits, scale, divisor),
+            SigmaFunction::Gelu => WiredFn::gelu(bits, scale),
+            SigmaFunction::Silu => WiredFn::silu(bits, scale),
+            SigmaFunction::NegExp => WiredFn::neg_exp(bits, scale),
+            SigmaFunction::Inverse { max } => WiredFn::reciprocal(bits, scale, max),
+            SigmaFunction::Rsqrt { divisor } => WiredFn::rsqrt(bits, scale, divisor),
         };
         wired?.gates(SufModes::default())
     }
@@ -99,11 +99,11 @@ impl Request {
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.function {
-            Function::Gelu => f.write_str("gelu")?,
-            Function::Silu => f.write_str("silu")?,
-            Function::NegExp => f.write_str("nexp")?,
-            Function::Inverse { max } => write!(f, "inverse with nmax = {max}")?,
-            Function::Rsqrt { divisor } => write!(f, "rsqrt with extradiv = {divisor}")?,
+            SigmaFunction::Gelu => f.write_str("gelu")?,
+            SigmaFunction::Silu => f.write_str("silu")?,
+            SigmaFunction::NegExp => f.write_str("nexp")?,
+            SigmaFunction::Inverse { max } => write!(f, "inverse with nmax = {max}")?,
+            SigmaFunction::Rsqrt { divisor } => write!(f, "rsqrt with extradiv = {divisor}")?,
         }
         write!(f, " (bw = {}, scale = {})", self.bits, self.scale)
     }
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn requests_come_back_from_their_words() {
         let functions = [
-            Function::activation(false),
-            Function::activation(true),
-            Function::NegExp,
-            Function::inverse(7).unwrap(),
-            Function::rsqrt(9).unwrap(),
+            SigmaFunction::activation(false),
+            SigmaFunction::activation(true),
+            SigmaFunction::NegExp,
+            SigmaFunction::inverse(7).unwrap(),
+            SigmaFunction::rsqrt(9).unwrap(),
         ];
         for (number, function) in (0..).zip(functions) {
             let request = Request::new(function, 50, 12).unwrap();

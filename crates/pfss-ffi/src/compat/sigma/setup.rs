@@ -14,7 +14,7 @@ use pfss::DealerSeed;
 use super::{
     buffer::KeyBuffer,
     context::SigmaContext,
-    place::{Place, in_both_places, replace_process},
+    place::{CallContext, in_both_places, replace_process},
 };
 use crate::{
     Backend,
@@ -35,7 +35,7 @@ macro_rules! context_calls {
         pub unsafe extern "C" fn $call(context: *mut SigmaContext) -> Status {
             let work = $work;
             // SAFETY: the caller's promise.
-            guard(|| unsafe { Place::Caller(context).with(work) })
+            guard(|| unsafe { CallContext::Caller(context).with(work) })
         }
 
         #[doc = concat!("As `", stringify!($call), "`, with the process's context.")]
@@ -43,7 +43,7 @@ macro_rules! context_calls {
         pub extern "C" fn $global() -> Status {
             let work = $work;
             // SAFETY: there is no handle.
-            guard(|| unsafe { Place::Process.with(work) })
+            guard(|| unsafe { CallContext::Process.with(work) })
         }
     )*};
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_clear(context: *mut SigmaContext) ->
         Ok(())
     };
     // SAFETY: the caller's promise.
-    guard(|| unsafe { Place::Caller(context).with(clear) })
+    guard(|| unsafe { CallContext::Caller(context).with(clear) })
 }
 
 /// As `trefoil_pfss_sigma_clear`, and closes the process's context.

@@ -17,7 +17,7 @@ const PACKED_LT: u64 = 2;
 const INTERVAL_LUT: u64 = 3;
 
 /// The public function of keys.
-pub(super) enum Form {
+pub(super) enum PublicFunction {
     /// The payload if `x < alpha`, else zeros.
     Dcf { alpha: u64, payload: Vec<u8> },
     /// `x < t` for each threshold `t`.
@@ -26,7 +26,7 @@ pub(super) enum Form {
     IntervalLut { words: usize },
 }
 
-impl Form {
+impl PublicFunction {
     /// The gate of a comparison with constants of `in_bits` bits, once the constants are checked.
     pub(super) fn comparison(&self, in_bits: u32) -> Result<Gate, CallFailure> {
         let gate = Gate::full_predicates(in_bits)?;
@@ -150,7 +150,7 @@ pub(super) fn interval_lut(
 
 /// One party's keys of SUF's calls: one key for each input, used once.
 pub struct SufKeys {
-    form: Form,
+    form: PublicFunction,
     keys: Keys,
 }
 
@@ -161,7 +161,7 @@ impl SufKeys {
             || CallFailure::new(Status::TREFOIL_PFSS_BUNDLE, "expected keys of a call of SUF, got other keys");
         let parts = parts::split(bytes)?;
         let &[facts, payload, bundle] = &parts[..] else { return Err(foreign()) };
-        let form = Form::read(facts, payload).ok_or_else(foreign)?;
+        let form = PublicFunction::read(facts, payload).ok_or_else(foreign)?;
         let bundle = KeyBundle::from_bytes(bundle).map_err(PfssError::from)?;
         if bundle.takes_open_inputs() || !form.fits(bundle.gate()) {
             return Err(foreign());
@@ -178,7 +178,7 @@ impl SufKeys {
     /// The payload of a DCF.
     pub(super) fn payload(&self) -> Result<&[u8], CallFailure> {
         match &self.form {
-            Form::Dcf { payload, .. } => Ok(payload),
+            PublicFunction::Dcf { payload, .. } => Ok(payload),
             other => Err(other.unlike("a DCF")),
         }
     }
@@ -186,7 +186,7 @@ impl SufKeys {
     /// How many thresholds packed comparisons have.
     pub(super) fn thresholds(&self) -> Result<usize, CallFailure> {
         match &self.form {
-            Form::PackedLt { thresholds } => Ok(thresholds.len()),
+            PublicFunction::PackedLt { thresholds } => Ok(thresholds.len()),
             other => Err(other.unlike("packed comparisons")),
         }
     }
@@ -194,7 +194,7 @@ impl SufKeys {
     /// How many words an interval has.
     pub(super) fn words(&self) -> Result<usize, CallFailure> {
         match &self.form {
-            Form::IntervalLut { words } => Ok(*words),
+            PublicFunction::IntervalLut { words } => Ok(*words),
             other => Err(other.unlike("an interval look-up")),
         }
     }
@@ -207,7 +207,8 @@ impl SufKeys {
     /// The shares, from the public masked inputs; this spends the keys.
     pub(super) fn eval(&mut self, queue: &AnyQueue, hatx: &[u64]) -> Result<Shares, CallFailure> {
         let compared: Vec<Predicate> = self.form.constants().iter().map(|&beta| Predicate::Lt { beta }).collect();
-        let task = if let Form::IntervalLut { .. } = self.form { Task::Suf } else { Task::PredicateBits(&compared) };
+        let task =
+            if let PublicFunction::IntervalLut { .. } = self.form { Task::Suf } else { Task::PredicateBits(&compared) };
         match self.keys.take()?.eval(queue, task, hatx)? {
             Step::Done(shares) => Ok(shares),
             Step::Open(_) => Err(CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, "keys without exchanges open bits")),
@@ -215,7 +216,7 @@ impl SufKeys {
     }
 }
 
-impl Form {
+impl PublicFunction {
     /// The keys are not for the call.
     fn unlike(&self, expected: &str) -> CallFailure {
         let got = match self {

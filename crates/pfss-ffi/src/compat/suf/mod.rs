@@ -16,7 +16,7 @@ use pfss::{Gate, Shares};
 use zeroize::{Zeroize, Zeroizing};
 
 pub use form::SufKeys;
-use form::{Form, interval_lut};
+use form::{PublicFunction, interval_lut};
 
 use crate::{
     Backend, Bytes, DealerHandle,
@@ -37,7 +37,7 @@ unsafe fn deal(
     backend: *mut Backend,
     count: usize,
     [party_0, party_1]: [*mut *mut Bytes; 2],
-    form: impl FnOnce() -> Result<(Form, Gate), CallFailure>,
+    form: impl FnOnce() -> Result<(PublicFunction, Gate), CallFailure>,
 ) -> Status {
     guard(|| {
         let (form, gate) = form()?;
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_dcf(
     // SAFETY: the caller's promise.
     let form = || unsafe {
         let payload = array("payload", payload, len)?.to_vec();
-        Form::Dcf { alpha, payload }.with_comparison(in_bits)
+        PublicFunction::Dcf { alpha, payload }.with_comparison(in_bits)
     };
     // SAFETY: the caller's promise.
     unsafe { deal(dealer, backend, count, [party_0, party_1], form) }
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_packed_lt(
     // SAFETY: the caller's promise.
     let form = || unsafe {
         let thresholds = array("thresholds", thresholds, len)?.to_vec();
-        Form::PackedLt { thresholds }.with_comparison(in_bits)
+        PublicFunction::PackedLt { thresholds }.with_comparison(in_bits)
     };
     // SAFETY: the caller's promise.
     unsafe { deal(dealer, backend, count, [party_0, party_1], form) }
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_interval_lut(
     let form = || unsafe {
         let cutpoints = array("cutpoints", cutpoints, cutpoints_len)?;
         let gate = interval_lut(in_bits, out_words, cutpoints, array("payload", payload, payload_len)?)?;
-        Ok((Form::IntervalLut { words: out_words }, gate))
+        Ok((PublicFunction::IntervalLut { words: out_words }, gate))
     };
     // SAFETY: the caller's promise.
     unsafe { deal(dealer, backend, count, [party_0, party_1], form) }

@@ -34,20 +34,20 @@ pub(crate) fn proof(vector: &Vector) -> Proof {
 
 /// The verdict of stwo's verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum StwoVerdict {
     Accepted,
     Refused,
     Panicked,
 }
 
 /// Runs stwo's verifier on a proof.
-pub(crate) fn stwo_verdict(vector: &Vector, changed: &Proof) -> Verdict {
+pub(crate) fn stwo_verdict(vector: &Vector, changed: &Proof) -> StwoVerdict {
     // With samples missing, the framework panics between the look-ups of a row, and again as it drops them: that ends the process.
     let samples = |proof: &Proof| -> Vec<Vec<usize>> {
         proof.sampled_values.iter().map(|tree| tree.iter().map(Vec::len).collect()).collect()
     };
     if !vector.claimed_sums.is_empty() && samples(changed) != samples(&proof(vector)) {
-        return Verdict::Panicked;
+        return StwoVerdict::Panicked;
     }
     // Panics are a verdict here, not a message.
     static QUIET: Once = Once::new();
@@ -71,8 +71,8 @@ pub(crate) fn stwo_verdict(vector: &Vector, changed: &Proof) -> Verdict {
         stwo_side::verify::verify_statement(&vector.statement, config, &sums, proof).is_ok()
     });
     match verdict {
-        Ok(true) => Verdict::Accepted,
-        Ok(false) => Verdict::Refused,
-        Err(_) => Verdict::Panicked,
+        Ok(true) => StwoVerdict::Accepted,
+        Ok(false) => StwoVerdict::Refused,
+        Err(_) => StwoVerdict::Panicked,
     }
 }

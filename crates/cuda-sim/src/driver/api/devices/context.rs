@@ -12,7 +12,7 @@ use super::device::device;
 use crate::driver::{
     api::{offer, put, register},
     entry::{DriverCall, Needs, call, current, with_contexts},
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     state::{ContextState, queue::WaitGoal},
 };
 

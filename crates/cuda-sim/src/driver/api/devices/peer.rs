@@ -12,7 +12,7 @@ use super::device::device;
 use crate::driver::{
     api::{put, register},
     entry::{DriverCall, Needs, call},
-    handle::Handle,
+    handle::ApiHandle,
     spec::Link,
 };
 

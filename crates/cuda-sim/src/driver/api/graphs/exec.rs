@@ -17,7 +17,7 @@ use super::{graph::graph, node};
 use crate::driver::{
     api::{offer, put, register, write_text},
     entry::{DriverCall, Needs, call},
-    handle::{Handle, fresh},
+    handle::{ApiHandle, fresh},
     state::{
         graph::{Action, Exec},
         queue::WaitGoal,

@@ -13,7 +13,7 @@ use cuda_loader::{
 use crate::driver::{
     api::{array, list, put, register, text},
     entry::{DriverCall, Needs, call},
-    handle::{Handle, Id, fresh},
+    handle::{ApiHandle, Id, fresh},
     state::{
         Driver,
         graph::{Graph, GraphNode},
@@ -161,7 +161,7 @@ fn change_edges(
 ) -> Status {
     call(name, Needs::Driver, |entry| {
         let (from, to) = (array!(from, count)?, array!(to, count)?);
-        let pairs: Vec<(Id, Id)> = from.into_iter().map(Handle::id).zip(to.into_iter().map(Handle::id)).collect();
+        let pairs: Vec<(Id, Id)> = from.into_iter().map(ApiHandle::id).zip(to.into_iter().map(ApiHandle::id)).collect();
         let nodes = &mut graph(entry, handle)?.nodes;
         let known = |(from, to): &(Id, Id)| from != to && nodes.contains_key(from) && nodes.contains_key(to);
         if !pairs.iter().all(known) {

@@ -26,7 +26,7 @@ use crate::{
             put, register,
         },
         entry::{DriverCall, Needs, call},
-        handle::Handle,
+        handle::ApiHandle,
         state::{
             graph::Action,
             transfer::Fill,
@@ -67,7 +67,7 @@ impl Spot {
     }
 
     fn place(&self, entry: &mut DriverCall, action: Action) -> Result<(), Status> {
-        let after: Vec<_> = array!(self.dependencies, self.num_dependencies)?.into_iter().map(Handle::id).collect();
+        let after: Vec<_> = array!(self.dependencies, self.num_dependencies)?.into_iter().map(ApiHandle::id).collect();
         let node = graph(entry, self.graph)?.add(action, &after)?;
         put!(self.out, CUgraphNode::of(node))
     }

@@ -12,7 +12,7 @@ use crate::{
     driver::{
         api::{put, register},
         entry::{DriverCall, Needs, call},
-        handle::Handle,
+        handle::ApiHandle,
         limits,
         state::FunctionState,
     },

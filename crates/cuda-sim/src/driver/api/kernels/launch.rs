@@ -17,7 +17,7 @@ use crate::{
     driver::{
         api::{array, get, register},
         entry::{DriverCall, Needs, call},
-        handle::Handle,
+        handle::ApiHandle,
         limits,
         state::{
             FunctionState,

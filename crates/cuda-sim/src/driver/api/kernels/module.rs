@@ -21,7 +21,7 @@ use crate::{
         compile::{refuse_head, refuse_sizes},
         counters::Report,
         entry::{DriverCall, Needs, call},
-        handle::{Handle, fresh},
+        handle::{ApiHandle, fresh},
         limits,
         spec::Spec,
         state::{FunctionState, ModuleState, queue::WaitGoal},

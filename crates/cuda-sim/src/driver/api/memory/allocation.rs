@@ -12,7 +12,7 @@ use crate::driver::{
     api::{offer, put, register},
     counters::Report,
     entry::{DriverCall, Needs, call},
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     state::{
         Driver, MemoryBlock, Ordered,
         graph::{Action, Owned},

@@ -14,7 +14,7 @@ use crate::driver::{
     api::{array, get, register},
     counters::Report,
     entry::{DriverCall, Needs, call},
-    handle::{Handle, Id},
+    handle::{ApiHandle, Id},
     spec::Link,
     state::{
         queue::WaitGoal,

@@ -13,7 +13,7 @@ use cuda_loader::{
 use crate::driver::{
     api::{array, put, register},
     entry::{DriverCall, Needs, call},
-    handle::Handle,
+    handle::ApiHandle,
 };
 
 register! { cuPointerGetAttribute cuPointerGetAttributes }

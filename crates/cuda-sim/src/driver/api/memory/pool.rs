@@ -18,9 +18,9 @@ use cuda_loader::{
 use crate::driver::{
     api::{array, devices::device::device, get, put, register},
     entry::{DriverCall, Needs, call},
-    handle::{Handle, fresh},
+    handle::{ApiHandle, fresh},
     spec::Link,
-    state::Pool,
+    state::PoolState,
 };
 
 register! {
@@ -28,7 +28,7 @@ register! {
     cuMemPoolSetAttribute cuMemPoolGetAttribute cuMemPoolSetAccess cuMemPoolGetAccess
 }
 
-fn pool(entry: &mut DriverCall, pool: CUmemoryPool) -> Result<&mut Pool, Status> {
+fn pool(entry: &mut DriverCall, pool: CUmemoryPool) -> Result<&mut PoolState, Status> {
     entry.driver().pools.get_mut(&pool.id()).ok_or(Status::INVALID_HANDLE)
 }
 
@@ -65,7 +65,7 @@ unsafe extern "C" fn cuMemPoolCreate(out: *mut CUmemoryPool, props: *const MemPo
         }
         let ordinal = device(entry, props.location.id)?;
         let id = fresh();
-        entry.driver().pools.insert(id, Pool { device: ordinal, reuse: [1; 3], ..Pool::default() });
+        entry.driver().pools.insert(id, PoolState { device: ordinal, reuse: [1; 3], ..PoolState::default() });
         put!(out, CUmemoryPool::of(id))
     })
 }

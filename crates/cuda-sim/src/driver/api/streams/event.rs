@@ -11,11 +11,11 @@ use cuda_loader::{
 use crate::driver::{
     api::{put, register},
     entry::{DriverCall, Needs, call},
-    handle::{Handle, fresh},
+    handle::{ApiHandle, fresh},
     state::{
         EventState,
         graph::Action,
-        queue::{Recorded, WaitGoal},
+        queue::{EventRecord, WaitGoal},
         work::WorkUnit,
     },
 };
@@ -69,7 +69,7 @@ fn record(entry: &mut DriverCall, handle: CUevent, stream: CUstream, external: b
     let event = event(entry, handle)?;
     event.captured = None;
     event.time = None;
-    event.recorded = Some(Recorded { task, clock });
+    event.recorded = Some(EventRecord { task, clock });
     entry.settle();
     Ok(())
 }
@@ -85,7 +85,7 @@ unsafe extern "C" fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, fl
 }
 
 /// The last record of an event that may be asked about.
-fn recorded(entry: &mut DriverCall, handle: CUevent) -> Result<Option<Recorded>, Status> {
+fn recorded(entry: &mut DriverCall, handle: CUevent) -> Result<Option<EventRecord>, Status> {
     let state = event(entry, handle)?;
     let (captured, recorded) = (state.captured.as_ref().map(|(id, _)| *id), state.recorded.clone());
     if let Some(id) = captured {

@@ -11,7 +11,7 @@ use cuda_loader::{
 use crate::driver::{
     api::{devices::context::PRIORITIES, put, register},
     entry::{DriverCall, Needs, call},
-    handle::{Handle, fresh},
+    handle::{ApiHandle, fresh},
     state::{StreamState, graph::Action, queue::WaitGoal},
 };
 

@@ -12,7 +12,7 @@ use crate::driver::{
     api::{array, get, graphs::graph::keep, offer, put, register},
     capture::exchange_thread_mode,
     entry::{DriverCall, Needs, call},
-    handle::Handle,
+    handle::ApiHandle,
     state::capture::CaptureId,
 };
 
@@ -85,7 +85,7 @@ unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
     const SET: u32 = 1;
     call("cuStreamUpdateCaptureDependencies", Needs::Context, |entry| {
         let stream = entry.stream(stream)?;
-        let nodes: Vec<_> = array!(dependencies, num_dependencies)?.into_iter().map(Handle::id).collect();
+        let nodes: Vec<_> = array!(dependencies, num_dependencies)?.into_iter().map(ApiHandle::id).collect();
         let capture = entry.driver().active_capture(stream)?;
         if flags > SET || nodes.iter().any(|node| !capture.graph.nodes.contains_key(node)) {
             return Err(Status::INVALID_VALUE);

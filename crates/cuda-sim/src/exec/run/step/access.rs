@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::exec::code::{LocalMove, VectorAccess, Window};
 use crate::exec::fault::{FaultKind, Space};
-use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::lanes::{FULL, LanesOf, WARP};
 use crate::exec::memory::{MemoryFault, MemoryProblem, MemoryRegion};
 use crate::exec::register::Slot;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::{Outcome, trouble};
-use crate::exec::run::turn::Turn;
+use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{Regs, Warp};
 use crate::exec::window::resolve;
 
@@ -31,7 +31,7 @@ fn span(addresses: &[u64; WARP], active: u32) -> AddressSpan {
     if active == FULL {
         addresses.iter().copied().for_each(&mut add);
     } else {
-        Bits(active).for_each(|lane| add(addresses[lane]));
+        LanesOf(active).for_each(|lane| add(addresses[lane]));
     }
     span
 }
@@ -44,13 +44,13 @@ pub(super) fn by_space(
     window: Window,
     addresses: &mut [u64; WARP],
     active: u32,
-    mut f: impl FnMut(Space, u32, &[u64; WARP]) -> Outcome,
-) -> Outcome {
+    mut f: impl FnMut(Space, u32, &[u64; WARP]) -> Executed,
+) -> Executed {
     let mut groups = [0_u32; 4];
     match window {
         Window::Fixed(space) => return f(space, active, addresses),
         Window::Generic => {
-            for lane in Bits(active) {
+            for lane in LanesOf(active) {
                 let (space, address) = resolve(addresses[lane]);
                 groups[space as usize] |= 1 << lane;
                 addresses[lane] = address;
@@ -68,26 +68,26 @@ pub(super) fn by_space(
 /// Checks the bounds of `bytes` bytes at each active address, and its alignment to `bytes`.
 #[inline(always)]
 pub(super) fn check<'j>(
-    turn: &Turn<'_, 'j>,
+    turn: &WarpTurn<'_, 'j>,
     warp: &mut Warp,
     space: Space,
     addresses: &[u64; WARP],
     active: u32,
     bytes: u64,
-) -> Outcome<AccessedMemory<'j>> {
+) -> Executed<AccessedMemory<'j>> {
     check_aligned(turn, warp, space, addresses, active, (bytes, bytes))
 }
 
 /// As [`check`], for a length and an alignment that differ.
 #[inline(always)]
 pub(super) fn check_aligned<'j>(
-    turn: &Turn<'_, 'j>,
+    turn: &WarpTurn<'_, 'j>,
     warp: &mut Warp,
     space: Space,
     addresses: &[u64; WARP],
     active: u32,
     (bytes, align): (u64, u64),
-) -> Outcome<AccessedMemory<'j>> {
+) -> Executed<AccessedMemory<'j>> {
     let span = span(addresses, active);
     if span.bits & (align - 1) != 0 {
         return misaligned(space, addresses, active, align);
@@ -118,7 +118,7 @@ pub(super) fn check_aligned<'j>(
         return Ok(AccessedMemory::Region(&regions[index]));
     }
     let mut each = [0; WARP];
-    for lane in Bits(active) {
+    for lane in LanesOf(active) {
         match turn.job.view.find(addresses[lane]) {
             Some(index) if regions[index].contains(addresses[lane], bytes) => each[lane] = index as u32,
             _ => return stray(turn, lane, addresses[lane], bytes),
@@ -129,8 +129,8 @@ pub(super) fn check_aligned<'j>(
 
 /// Checks that the bytes at each active address lie within one array in shared memory.
 #[inline(never)]
-fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome {
-    for lane in Bits(active) {
+fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP], active: u32, bytes: u64) -> Executed {
+    for lane in LanesOf(active) {
         let address = addresses[lane];
         let index = arrays.partition_point(|array| array.end <= address);
         let holds = |array: &Range<u64>| array.start <= address && address + bytes <= array.end;
@@ -143,20 +143,20 @@ fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP]
 }
 
 #[cold]
-fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome<T> {
-    let lane = Bits(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or_default();
+fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> Executed<T> {
+    let lane = LanesOf(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or_default();
     trouble(lane, FaultKind::Misaligned { space, address: addresses[lane], bytes })
 }
 
 #[cold]
-fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> Outcome<T> {
+fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> Executed<T> {
     let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= size);
-    let lane = Bits(active).find(|&lane| !fits(addresses[lane])).unwrap_or_default();
+    let lane = LanesOf(active).find(|&lane| !fits(addresses[lane])).unwrap_or_default();
     trouble(lane, FaultKind::Window { space, address: addresses[lane], bytes, size })
 }
 
 #[cold]
-fn stray<T>(turn: &Turn<'_, '_>, lane: usize, address: u64, bytes: u64) -> Outcome<T> {
+fn stray<T>(turn: &WarpTurn<'_, '_>, lane: usize, address: u64, bytes: u64) -> Executed<T> {
     let known = turn.job.memory.diagnose(turn.job.device, address, bytes);
     // Memory allocated after the launch began is none of its business.
     let unmapped = MemoryFault { address, bytes, problem: MemoryProblem::Unmapped };
@@ -172,14 +172,14 @@ fn scatter(regs: &mut Regs, slot: Slot, active: u32, f: impl Fn(usize) -> u64) {
             if active == FULL {
                 d.iter_mut().enumerate().for_each(|(lane, d)| *d = f(lane) as u32);
             } else {
-                Bits(active).for_each(|lane| d[lane] = f(lane) as u32);
+                LanesOf(active).for_each(|lane| d[lane] = f(lane) as u32);
             }
         }
         Slot::W64(reg) => {
             let d = &mut regs.w64[reg as usize].0;
-            Bits(active).for_each(|lane| d[lane] = f(lane));
+            LanesOf(active).for_each(|lane| d[lane] = f(lane));
         }
-        Slot::Narrow(..) | Slot::None => Bits(active).for_each(|lane| regs.set_lane(slot, lane, f(lane))),
+        Slot::Narrow(..) | Slot::None => LanesOf(active).for_each(|lane| regs.set_lane(slot, lane, f(lane))),
     }
 }
 
@@ -242,7 +242,7 @@ fn extend(value: u64, width: u8, signed: bool) -> u64 {
 }
 
 /// Where the active lanes of a load or store go.
-struct Places<'a> {
+struct LaneAddresses<'a> {
     space: Space,
     active: u32,
     addresses: &'a [u64; WARP],
@@ -252,16 +252,16 @@ struct Places<'a> {
 /// Shows a load or a store to the checkers, where there are any.
 #[inline(always)]
 fn observe(
-    turn: &mut Turn<'_, '_>,
+    turn: &mut WarpTurn<'_, '_>,
     warp: &mut Warp,
     access: &VectorAccess,
-    places: &Places<'_>,
+    places: &LaneAddresses<'_>,
     writes: bool,
-) -> Outcome {
+) -> Executed {
     if !turn.job.checked {
         return Ok(());
     }
-    let &Places { space, active, addresses, ref memory } = places;
+    let &LaneAddresses { space, active, addresses, ref memory } = places;
     let bytes = u64::from(access.width) * u64::from(access.count);
     let (order, kind) = (access.order, Seen::access(access.order, writes));
     let regs = &access.regs[..access.count.into()];
@@ -283,12 +283,12 @@ macro_rules! by_width {
 
 /// `ld`.
 #[inline(always)]
-pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Outcome {
+pub(super) fn load(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Executed {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
         let memory = check(turn, warp, space, addresses, active, bytes)?;
-        let places = Places { space, active, addresses, memory };
+        let places = LaneAddresses { space, active, addresses, memory };
         observe(turn, warp, access, &places, false)?;
         // One copy of the loops per width keeps the width out of them; words are by far the most frequent.
         if access.width == 4 {
@@ -301,13 +301,18 @@ pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAcce
 }
 
 /// Loads of elements that need not be words.
-fn load_other(turn: &Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
+fn load_other(turn: &WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &LaneAddresses<'_>) {
     by_width!(load_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
-    let &Places { space, active, addresses, ref memory } = places;
+fn load_width<const WIDTH: u8>(
+    turn: &WarpTurn<'_, '_>,
+    warp: &mut Warp,
+    access: &VectorAccess,
+    places: &LaneAddresses<'_>,
+) {
+    let &LaneAddresses { space, active, addresses, ref memory } = places;
     let signed = access.signed;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
@@ -338,7 +343,7 @@ fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Ve
 
 /// `st`.
 #[inline(always)]
-pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Outcome {
+pub(super) fn store(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Executed {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
@@ -347,7 +352,7 @@ pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAcc
         }
         turn.changed = true;
         let memory = check(turn, warp, space, addresses, active, bytes)?;
-        let places = Places { space, active, addresses, memory };
+        let places = LaneAddresses { space, active, addresses, memory };
         observe(turn, warp, access, &places, true)?;
         if access.width == 4 {
             store_width::<4>(turn, warp, access, &places);
@@ -364,24 +369,29 @@ fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
     match slot {
         Slot::W32(reg) | Slot::Narrow(reg, _) => {
             let a = &regs.w32[reg as usize].0;
-            Bits(active).for_each(|lane| f(lane, a[lane].into()));
+            LanesOf(active).for_each(|lane| f(lane, a[lane].into()));
         }
         Slot::W64(reg) => {
             let a = &regs.w64[reg as usize].0;
-            Bits(active).for_each(|lane| f(lane, a[lane]));
+            LanesOf(active).for_each(|lane| f(lane, a[lane]));
         }
-        Slot::None => Bits(active).for_each(|lane| f(lane, 0)),
+        Slot::None => LanesOf(active).for_each(|lane| f(lane, 0)),
     }
 }
 
 /// Stores of elements that need not be words.
-fn store_other(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
+fn store_other(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &LaneAddresses<'_>) {
     by_width!(store_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
-    let &Places { space, active, addresses, ref memory } = places;
+fn store_width<const WIDTH: u8>(
+    turn: &mut WarpTurn<'_, '_>,
+    warp: &mut Warp,
+    access: &VectorAccess,
+    places: &LaneAddresses<'_>,
+) {
+    let &LaneAddresses { space, active, addresses, ref memory } = places;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
         match memory {
@@ -421,7 +431,7 @@ fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access
 /// Copies within the local memory of each active lane.
 pub(super) fn move_local(warp: &mut Warp, copy: &LocalMove, active: u32) {
     let stride = warp.local.len() / WARP;
-    for lane in Bits(active) {
+    for lane in LanesOf(active) {
         let (from, to) = (lane * stride + copy.from as usize, lane * stride + copy.to as usize);
         let bytes = copy.bytes as usize;
         warp.local.copy_within(from..from + bytes, to);

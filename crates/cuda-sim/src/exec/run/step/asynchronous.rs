@@ -6,22 +6,22 @@
 use super::access::{check, check_aligned};
 use crate::exec::code::{AsyncCopy, StepOp};
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{Bits, WARP, lanes_where};
+use crate::exec::lanes::{LanesOf, WARP, lanes_where};
 use crate::exec::run::check::sources::InFlightSource;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::Outcome;
-use crate::exec::run::turn::Turn;
+use crate::exec::run::trouble::Executed;
+use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{PendingCopy, Warp};
 
 /// Fill byte of the destination of an unfinished copy: NaN in every float format.
 const POISON: u8 = 0xff;
 
 /// One step of the asynchronous machinery.
-pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: StepOp, active: u32) -> Outcome {
+pub(super) fn step(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, op: StepOp, active: u32) -> Executed {
     match op {
         StepOp::CopyAsync(index) => begin(turn, warp, &turn.job.code.copies[index as usize], active),
         StepOp::CommitGroup => {
-            Bits(active).for_each(|lane| warp.copies.committed[lane] += 1);
+            LanesOf(active).for_each(|lane| warp.copies.committed[lane] += 1);
             Ok(())
         }
         StepOp::WaitGroup(left) => land(turn, warp, active, |committed, group| committed - group > left),
@@ -29,7 +29,7 @@ pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: StepOp, active:
     }
 }
 
-fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32) -> Outcome {
+fn begin(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32) -> Executed {
     let targets = warp.regs.addresses(copy.target);
     let sources = warp.regs.addresses(copy.source);
     let bytes = u64::from(copy.bytes);
@@ -47,7 +47,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         left &= !group;
     }
     if turn.job.checked {
-        for lane in Bits(active) {
+        for lane in LanesOf(active) {
             let (start, bytes) = (sources[lane], length(warp, lane));
             let (group, range) = (warp.copies.committed[lane], start..start + bytes);
             if bytes > 0 {
@@ -59,7 +59,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         turn.observe_begun(warp, write)?;
     }
     turn.changed = true;
-    for lane in Bits(active) {
+    for lane in LanesOf(active) {
         let (group, data) = (warp.copies.committed[lane], data[lane]);
         warp.copies.pending.push(PendingCopy { lane, group, target: targets[lane], bytes: copy.bytes, data });
         turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
@@ -71,19 +71,19 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
 ///
 /// The places are aligned to `align`.
 fn fetch(
-    turn: &mut Turn<'_, '_>,
+    turn: &mut WarpTurn<'_, '_>,
     warp: &mut Warp,
     group: u32,
     sources: &[u64; WARP],
     (length, align): (u64, u64),
     data: &mut [[u8; 16]; WARP],
-) -> Outcome {
+) -> Executed {
     let memory = check_aligned(turn, warp, Space::Global, sources, group, (length, align))?;
     if turn.job.checked {
         let seen = Seen::plain(Space::Global, Access::AsyncRead, group, sources, length, &memory);
         turn.observe(warp, seen)?;
     }
-    for lane in Bits(group) {
+    for lane in LanesOf(group) {
         let region = match &memory {
             AccessedMemory::Region(region) => region,
             AccessedMemory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
@@ -98,7 +98,7 @@ fn fetch(
 }
 
 /// Delivers the copies of active lanes whose group is complete by `done(committed, group)`.
-fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> Outcome {
+fn land(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> Executed {
     let mut copies = std::mem::take(&mut warp.copies);
     let mut result = Ok(());
     let committed = copies.committed;

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use super::access::{by_space, check};
 use crate::exec::code::{Atomic, AtomicOp, HalfOp};
 use crate::exec::fault::{FaultKind, Space};
-use crate::exec::lanes::{Bits, float::canon, half};
+use crate::exec::lanes::{LanesOf, float::canon, half};
 use crate::exec::memory::MemoryRegion;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::{Outcome, trouble};
-use crate::exec::run::turn::Turn;
+use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::Warp;
 
 /// What replaces `old`; `wide` for 64 bits.
@@ -36,7 +36,7 @@ fn truncate(value: u64, width: u8) -> u64 {
 }
 
 /// `atom` and `red`, lane after lane.
-pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, active: u32) -> Outcome {
+pub(super) fn atomic(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, atomic: &Atomic, active: u32) -> Executed {
     let mut addresses = warp.regs.addresses(atomic.target);
     let bytes = u64::from(atomic.width);
     by_space(atomic.window, &mut addresses, active, |space, active, addresses| {
@@ -48,7 +48,7 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
             let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, regs };
             turn.observe(warp, seen)?;
         }
-        for lane in Bits(active) {
+        for lane in LanesOf(active) {
             let b = truncate(warp.regs.lane(atomic.b, lane), atomic.width);
             let c = truncate(warp.regs.lane(atomic.c, lane), atomic.width);
             let update = |old: u64| truncate(apply(atomic.op, atomic.width == 8, old, b, c), atomic.width);
@@ -78,7 +78,13 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
     })
 }
 
-fn on_region(turn: &Turn<'_, '_>, region: &MemoryRegion, address: u64, width: u8, update: impl Fn(u64) -> u64) -> u64 {
+fn on_region(
+    turn: &WarpTurn<'_, '_>,
+    region: &MemoryRegion,
+    address: u64,
+    width: u8,
+    update: impl Fn(u64) -> u64,
+) -> u64 {
     if !turn.job.options.checks.uninitialised {
         region.storage.forget_tracking();
     }

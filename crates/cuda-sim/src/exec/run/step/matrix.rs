@@ -8,15 +8,15 @@ use crate::exec::fault::{Access, FaultKind, Space};
 use crate::exec::lanes::{FULL, WARP, float::canon, half};
 use crate::exec::register::{AddressOperand, HalfKind, R};
 use crate::exec::run::seen::Seen;
-use crate::exec::run::trouble::{Outcome, trouble};
-use crate::exec::run::turn::Turn;
+use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::Warp;
 use crate::exec::window::resolve;
 
 /// Bytes of one row of an 8 x 8 matrix of 16-bit elements.
 const ROW: u64 = 16;
 
-fn need_full_warp(warp: &Warp, lanes: u32) -> Outcome {
+fn need_full_warp(warp: &Warp, lanes: u32) -> Executed {
     if lanes == FULL {
         return Ok(());
     }
@@ -26,13 +26,13 @@ fn need_full_warp(warp: &Warp, lanes: u32) -> Outcome {
 
 /// Loads `count` matrices; lane `8 i + r` holds the address of row `r` of matrix `i`.
 pub(super) fn load(
-    turn: &mut Turn<'_, '_>,
+    turn: &mut WarpTurn<'_, '_>,
     warp: &mut Warp,
     (transposed, count): (bool, u8),
     d: [R; 4],
     target: AddressOperand,
     lanes: u32,
-) -> Outcome {
+) -> Executed {
     need_full_warp(warp, lanes)?;
     let mut addresses = warp.regs.addresses(target);
     let giving = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
@@ -77,7 +77,15 @@ pub(super) fn load(
 }
 
 /// `d = a b + c` for one warp.
-pub(super) fn multiply(warp: &mut Warp, shape: Mma, d: [R; 4], a: [R; 4], b: [R; 2], c: [R; 4], lanes: u32) -> Outcome {
+pub(super) fn multiply(
+    warp: &mut Warp,
+    shape: Mma,
+    d: [R; 4],
+    a: [R; 4],
+    b: [R; 2],
+    c: [R; 4],
+    lanes: u32,
+) -> Executed {
     need_full_warp(warp, lanes)?;
     let word = |reg: R, lane: usize| warp.regs.w32[reg as usize].0[lane];
     let a = |r: usize, lane: usize| word(a[r], lane);

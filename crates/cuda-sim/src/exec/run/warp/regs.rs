@@ -20,12 +20,12 @@ pub(in crate::exec::run) struct Regs {
 }
 
 /// The words of register files.
-type Words = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
+type RegisterWords = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
 
 /// Register files of finished warps, for reuse.
 ///
 /// Clearing about 200 kB per warp takes longer than a small launch.
-static SPARE: Mutex<Vec<Words>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<RegisterWords>> = Mutex::new(Vec::new());
 
 /// Most spare register files: two blocks of 32 warps.
 const MOST_SPARE: usize = 64;

@@ -9,7 +9,7 @@ use crate::exec::lanes::WARP;
 
 /// Knowledge of the threads of one block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Times {
+pub(super) struct KnownTimes {
     /// For each warp, the clock up to which all actions of its lanes are known.
     ///
     /// Zero beyond the end of the list.
@@ -22,7 +22,7 @@ fn thread_of(warp: usize, lane: usize) -> u16 {
     (warp * WARP + lane) as u16
 }
 
-impl Times {
+impl KnownTimes {
     /// Up to which clock all lanes of `warp` are known.
     #[inline(always)]
     pub(super) fn of_warp(&self, warp: usize) -> u32 {
@@ -78,19 +78,19 @@ impl Times {
 
 /// Knowledge of the blocks of the grid.
 #[derive(Clone, Debug, Default)]
-pub(super) struct GridKnowledge(HashMap<u32, Rc<Times>>);
+pub(super) struct GridKnowledge(HashMap<u32, Rc<KnownTimes>>);
 
 impl GridKnowledge {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn of_block(&self, block: u32) -> Option<&Rc<Times>> {
+    pub(super) fn of_block(&self, block: u32) -> Option<&Rc<KnownTimes>> {
         self.0.get(&block)
     }
 
     /// The knowledge of blocks other than `block`.
-    pub(super) fn of_others(&self, block: u32) -> impl Iterator<Item = (u32, &Rc<Times>)> {
+    pub(super) fn of_others(&self, block: u32) -> impl Iterator<Item = (u32, &Rc<KnownTimes>)> {
         self.0.iter().map(|(&other, times)| (other, times)).filter(move |&(other, _)| other != block)
     }
 
@@ -99,7 +99,7 @@ impl GridKnowledge {
     }
 
     /// Merges `times` into the knowledge of `block`.
-    pub(super) fn join_block(&mut self, block: u32, times: &Rc<Times>) {
+    pub(super) fn join_block(&mut self, block: u32, times: &Rc<KnownTimes>) {
         match self.0.get_mut(&block) {
             None => {
                 self.0.insert(block, times.clone());

@@ -84,11 +84,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::exec::lanes::Bits;
+    use crate::exec::lanes::LanesOf;
 
     /// The threads of a mark, as warps and lanes.
     fn threads(mark: &AccessMark) -> BTreeSet<(usize, usize)> {
-        Bits(mark.warps).flat_map(|warp| Bits(mark.lanes).map(move |lane| (warp, lane))).collect()
+        LanesOf(mark.warps).flat_map(|warp| LanesOf(mark.lanes).map(move |lane| (warp, lane))).collect()
     }
 
     fn is_product(all: &BTreeSet<(usize, usize)>) -> bool {
