@@ -60,7 +60,7 @@ on_every_level! {
     fn factor_specifications_hold_on_every_vector_level() = factor, 150;
     fn fri_specifications_hold_on_every_vector_level() = fri, 80;
     fn merkle_specifications_hold_on_every_vector_level() = merkle, 60;
-    fn optimiser_specifications_hold_on_every_vector_level() = optim, 80;
+    fn optimizer_specifications_hold_on_every_vector_level() = optim, 80;
     fn recurrent_specifications_hold_on_every_vector_level() = recurrent, 20;
     fn linalg_specifications_hold_on_every_vector_level() = linalg, 100;
     fn tensor_specifications_hold_on_every_vector_level() = tensor, 300;

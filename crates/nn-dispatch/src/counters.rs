@@ -9,7 +9,7 @@ pub struct Counters {
     pub dispatches: u64,
     /// Calls that ran on the CPU since the device could not run them.
     pub fallbacks: u64,
-    /// Backward passes and steps of an optimiser that took over state of another device.
+    /// Backward passes and steps of an optimizer that took over state of another device.
     pub mixed: u64,
     /// Copies of a handle's values to a device.
     pub copies: u64,

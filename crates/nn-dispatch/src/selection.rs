@@ -16,7 +16,7 @@ pub struct Selection {
     /// Whether an op that the device lacks memory or a feature for runs on the CPU.
     ///
     /// A backward pass whose forward pass ran on the device also needs `allow_mixed` for that, and
-    /// so does a step of an optimiser whose moments are on the device.
+    /// so does a step of an optimizer whose moments are on the device.
     pub per_op_fallback: bool,
     /// Whether a backward pass may run on another device than its forward pass.
     pub allow_mixed: bool,

@@ -35,7 +35,7 @@ pub(crate) fn run(sh: &Shell, pytorch: PyTorch) -> Result<Tally> {
     tally += match (succeeds(cmd!(sh, "python3 -c 'import numpy, torch'")), pytorch) {
         (true, _) => {
             let mut tally = check_quietly(TITLE, compare);
-            tally += check_quietly("golden steps of optimisers are those of PyTorch", steps);
+            tally += check_quietly("golden steps of optimizers are those of PyTorch", steps);
             tally
         }
         (false, PyTorch::Optional) => skip(TITLE, "python3 has no PyTorch; `cargo xtask reference` requires it"),

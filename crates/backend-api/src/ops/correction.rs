@@ -234,7 +234,7 @@ op! {
     /// | 9 to 12 | as 1 to 4, of the last norms |
     /// | 13 | log10 g, -10 at least |
     /// | 14, 15 | g by the mean norm, at most 10; the standard deviation of the norms by their mean |
-    /// | 16 to 19 | means and standard deviations of the optimiser's moments |
+    /// | 16 to 19 | means and standard deviations of the optimizer's moments |
     /// | 20 | log10 of the rate, -10 at least |
     /// | 21, 22, 24 | powers of the betas, the phase |
     /// | 25 | the step of the phase, by 100 |

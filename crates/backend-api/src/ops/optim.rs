@@ -1,4 +1,4 @@
-//! Steps of optimisers.
+//! Steps of optimizers.
 //!
 //! The tensors of a model lie in one buffer, so that a step is one launch, whatever their number.
 //!
@@ -17,7 +17,7 @@ macro_rules! optim_ops {
     ($with:ident $($queue:ident)?) => {
         $with! {
             $([$queue])?
-            /// Device steps of optimisers, for all the tensors of a model at once.
+            /// Device steps of optimizers, for all the tensors of a model at once.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that
             /// the others imply, and [`BackendError::Unsupported`] for views that do not go

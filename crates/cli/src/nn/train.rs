@@ -101,7 +101,7 @@ impl TrainArgs {
         self.data.files().into_iter().chain([Named::written("--out", &self.out)]).chain(others).collect()
     }
 
-    /// The optimiser's configuration for a training of this many steps.
+    /// The optimizer's configuration for a training of this many steps.
     fn config(&self, steps: u64) -> Result<OptimizerConfig, UsageError> {
         let (rate, plain, decay) = match self.optimizer {
             OptimizerName::Sgd => {

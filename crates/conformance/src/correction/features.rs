@@ -61,7 +61,7 @@ fn mixed(batch: usize) -> Vec<TrainingRecord> {
 
 /// Trainings with NaN and infinity at positions that matter.
 ///
-/// The optimiser's numbers are below and above their bounds.
+/// The optimizer's numbers are below and above their bounds.
 fn not_numbers() -> Vec<TrainingRecord> {
     let plain = TrainingRecord::new(100, 50);
     let with = |change: &dyn Fn(&mut TrainingRecord)| {

@@ -372,7 +372,7 @@ fn dropout<T: Real>(q: &Conditioned, p: f64, n: usize) -> Result<(), Failure> {
     let (x_at, y_at) = (TensorRef::contiguous(dx.view(), &[n])?, TensorMut::contiguous(dy.view_mut(), &[n])?);
     Dropout::new(p, seed)?.apply(q, site, step, x_at, y_at)?;
     Failure::unless_equal(&dropped(p, [seed, site.into(), step.into(), 0], &x), &wide(&q.download(&dy)?))?;
-    // by the record of an optimiser, whose numbers pass the ends of words
+    // by the record of an optimizer, whose numbers pass the ends of words
     for (taken, left) in [(0, 0), (3, 2), (u64::from(u32::MAX), 1 << 32)] {
         let state = q.upload(&[StepState { step: taken, skipped: left, ..StepState::new(1.0) }])?;
         let params =

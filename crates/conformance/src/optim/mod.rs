@@ -1,4 +1,4 @@
-//! Specifications of the `optim` op set, and of the optimisers that `nn-ops` makes of it.
+//! Specifications of the `optim` op set, and of the optimizers that `nn-ops` makes of it.
 //!
 //! The oracles are the recurrences of the papers in f64, schedules by the functions of the standard
 //! library, and the loss scale's table of states.

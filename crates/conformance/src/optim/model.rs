@@ -1,4 +1,4 @@
-//! Recurrences of optimisers in f64, one weight at a time.
+//! Recurrences of optimizers in f64, one weight at a time.
 
 use nn_ops::{Annealing, Rule, Schedule, WeightDecay};
 

@@ -1,4 +1,4 @@
-//! Optimisers over a hundred steps.
+//! Optimizers over a hundred steps.
 //!
 //! Schedule, limit of the norm, decay and loss scale are used together.
 

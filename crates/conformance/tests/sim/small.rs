@@ -57,7 +57,7 @@ holds! {
     fn transcripts_hold_under_every_checker() = channel on "checks=sanitize";
     fn corrections_hold_under_every_checker() = correction on "checks=sanitize";
     fn factorisations_hold_under_every_checker() = factor on "checks=sanitize";
-    fn optimisers_hold_under_every_checker() = optim on "checks=sanitize";
+    fn optimizers_hold_under_every_checker() = optim on "checks=sanitize";
     fn maps_copies_and_reductions_hold_under_every_checker() = tensor on "checks=sanitize";
     fn linear_algebra_holds_under_every_checker() = linalg on "checks=sanitize";
     fn quotients_hold_under_every_checker() = deep on "checks=sanitize";

@@ -50,7 +50,7 @@ impl<L: Floats> LaneKernel<L> for DroppedInPlace<'_> {
     }
 }
 
-/// The parameters with the step of an optimiser's record, if there is one.
+/// The parameters with the step of an optimizer's record, if there is one.
 pub(crate) fn of_step(p: &DropoutParams, state: Option<&[StepState]>) -> DropoutParams {
     let begun = state.and_then(|state| state.first()).map_or(0, StepState::begun);
     DropoutParams { step: p.step.wrapping_add(begun), ..*p }

@@ -1,4 +1,4 @@
-//! Steps of optimisers.
+//! Steps of optimizers.
 
 mod squares;
 mod steps;

@@ -1,4 +1,4 @@
-//! Optimiser steps, as loops over blocks of f32.
+//! Optimizer steps, as loops over blocks of f32.
 //!
 //! The loops widen gradients and round the copy on the way.
 //!
@@ -18,8 +18,8 @@ use crate::{
     simd::{LaneKernel, Simd, dispatch, floats::Floats},
 };
 
-/// An optimiser with `N` values of state per weight.
-pub(super) trait Optimiser<const N: usize>: Sync {
+/// An optimizer with `N` values of state per weight.
+pub(super) trait Optimizer<const N: usize>: Sync {
     /// The record that the step reads.
     fn state(&self) -> &StepState;
 
@@ -61,7 +61,7 @@ struct Slices<'a, P, const N: usize> {
 
 macro_rules! steps {
     ($($name:ident [$($beside:ident),*] $count:literal ($p:ident, $s:ident, $decays:ident, $g:ident, $old:ident) $values:expr;)*) => {$(
-        impl Optimiser<$count> for $name<'_> {
+        impl Optimizer<$count> for $name<'_> {
             fn state(&self) -> &StepState {
                 self.state
             }
@@ -134,7 +134,7 @@ impl<'a, T: Real, const N: usize> WeightPart<'a, T, N> {
     }
 
     /// Steps through the part: at once if nothing has to be converted, else in blocks.
-    fn run(mut self, simd: Simd, step: &impl Optimiser<N>) {
+    fn run(mut self, simd: Simd, step: &impl Optimizer<N>) {
         let decayed = usize::try_from(step.decayed()).unwrap_or(usize::MAX);
         let mut wide = [0.0; BLOCK];
         while !self.w.is_empty() {
@@ -170,7 +170,7 @@ impl CpuQueue {
     /// A step of all elements, unless the record leaves it out. Views are as long as the weights.
     pub(super) fn update<T: Real, const N: usize>(
         &self,
-        step: &impl Optimiser<N>,
+        step: &impl Optimizer<N>,
         g: Gradients<'_, T>,
         beside: [&mut [f32]; N],
         w: &mut [f32],

@@ -60,7 +60,7 @@ impl LabelledRows {
 ///
 /// Batches come in a random order, each row once in an epoch; rows that are left at the end of an
 /// epoch are left out. The probe is the mean cross-entropy of up to 256 of the rows. Summaries of
-/// the optimiser have its rate alone; the features of moments and their corrections are 0.
+/// the optimizer have its rate alone; the features of moments and their corrections are 0.
 pub struct MlpModel {
     q: AnyQueue,
     /// The network that the training is of.
@@ -80,13 +80,13 @@ impl MlpModel {
     /// A network of `sizes` (inputs, then the units of each layer) with random weights.
     ///
     /// A step takes `batch` rows. `seed` determines the weights, the rows of the probe and the
-    /// order of the rows. The optimiser measures the norm of the gradients, whether it limits it or
+    /// order of the rows. The optimizer measures the norm of the gradients, whether it limits it or
     /// not.
     ///
     /// # Errors
     /// [`AccelError::Shape`] or [`AccelError::Config`] for rows that do not fit, for fewer than two
     /// sizes and for a batch of 0 rows or of more than the data has;
-    /// [`AccelError::Ops`] for options that no optimiser takes, and if memory is short.
+    /// [`AccelError::Ops`] for options that no optimizer takes, and if memory is short.
     pub fn new(
         q: &AnyQueue,
         sizes: &[usize],
@@ -130,7 +130,7 @@ impl MlpModel {
         self.moved.as_ref().unwrap_or(&self.trained)
     }
 
-    /// Continues the training from weights that were set, with the optimiser unchanged.
+    /// Continues the training from weights that were set, with the optimizer unchanged.
     fn settle(&mut self) -> Result<(), AccelError> {
         let Some(moved) = &self.moved else { return Ok(()) };
         let mut checkpoint = self.trained.save(&self.q, &self.training)?;

@@ -11,7 +11,7 @@ pub struct StepOutcome {
     pub loss: f32,
     /// Norm of all gradients.
     pub gradient_norm: f32,
-    /// Summary of the optimiser after the step.
+    /// Summary of the optimizer after the step.
     pub optimizer: OptimizerSummary,
 }
 
@@ -35,7 +35,7 @@ pub trait HybridModel {
     /// As [`full_step`](Self::full_step).
     fn weights(&self) -> Result<Vec<f32>, AccelError>;
 
-    /// Replaces all weights, given as by [`weights`](Self::weights). The optimiser's state stays.
+    /// Replaces all weights, given as by [`weights`](Self::weights). The optimizer's state stays.
     ///
     /// # Errors
     /// As [`full_step`](Self::full_step), also for another number of weights.

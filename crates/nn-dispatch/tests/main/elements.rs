@@ -1,4 +1,4 @@
-//! Activations, embeddings, cross-entropy and steps of optimisers.
+//! Activations, embeddings, cross-entropy and steps of optimizers.
 
 use std::f64::consts::FRAC_2_PI;
 
@@ -110,7 +110,7 @@ fn adam(options: AdamOptions, w: &mut [f64], gradients: impl Fn(usize) -> Vec<f6
 }
 
 #[test]
-fn steps_of_optimisers_match_f64() {
+fn steps_of_optimizers_match_f64() {
     each(|d| {
         for count in [1, 6, 65] {
             let w = values(8, count);

@@ -74,10 +74,10 @@ impl<'a, Q: Queue + 'a> core::fmt::Debug for AttentionMask<'a, Q> {
 pub enum DropoutStep<'a, Q: Queue + 'a> {
     /// This step.
     At(u32),
-    /// The number of steps that the optimiser has ended, read on the device.
+    /// The number of steps that the optimizer has ended, read on the device.
     ///
     /// A recorded step of a training drops other weights in each replay. The backward pass comes
-    /// before the optimiser's step.
+    /// before the optimizer's step.
     Training(&'a Optimizer<Q>),
 }
 

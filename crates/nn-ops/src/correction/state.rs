@@ -16,7 +16,7 @@ pub enum TrainingPhase {
     Correct,
 }
 
-/// What an optimiser's state comes to.
+/// What an optimizer's state comes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OptimizerSummary {
     /// Mean of the first moments.
@@ -47,7 +47,7 @@ pub struct TrainingState {
     norm: f32,
     phase: TrainingPhase,
     phase_step: u64,
-    /// Summary of the optimiser's state.
+    /// Summary of the optimizer's state.
     pub optimizer: OptimizerSummary,
 }
 

@@ -160,9 +160,9 @@ impl ElementwisePlan {
         result.finish(q)
     }
 
-    /// Drops elements of x by the mask of a site and of an optimiser's current step.
+    /// Drops elements of x by the mask of a site and of an optimizer's current step.
     ///
-    /// The current step is the number of steps that the optimiser has ended, taken or left out: 0
+    /// The current step is the number of steps that the optimizer has ended, taken or left out: 0
     /// before the end of its first step. The number is read on the device, so that a recorded step
     /// of a training drops other elements in each replay. Until [`Optimizer::step`] all calls have
     /// one mask, so that the same call on the gradient is the backward pass.

@@ -157,7 +157,7 @@ impl<Q: Queue> GruWeights<Q> {
 
     /// All weights as a row of numbers, for uses that treat them alike.
     ///
-    /// An example is a step of an optimiser. Between tensors there may be zeros.
+    /// An example is a step of an optimizer. Between tensors there may be zeros.
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have reported.

@@ -1,4 +1,4 @@
-//! The training of a perceptron: its optimiser, and memory for steps.
+//! The training of a perceptron: its optimizer, and memory for steps.
 
 use backend_api::{Buffer as _, BufferMut as _, DType, Queue, Real};
 
@@ -12,7 +12,7 @@ use crate::{
     tensor::{TensorMut, TensorRef},
 };
 
-/// The optimiser of an [`Mlp`](super::Mlp), and the workspace of its steps.
+/// The optimizer of an [`Mlp`](super::Mlp), and the workspace of its steps.
 ///
 /// The workspace is made once for all steps. Passes are in `T`: with f16 or bf16, weights stay in
 /// f32 and a copy in `T` goes through the layers.
@@ -48,7 +48,7 @@ impl<Q: Queue, T: Real> MlpTraining<Q, T> {
         Ok((sum / self.rows as f64) as f32)
     }
 
-    /// The optimiser.
+    /// The optimizer.
     #[must_use]
     pub fn optimizer(&self) -> &Optimizer<Q> {
         &self.optimizer

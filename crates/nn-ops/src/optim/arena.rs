@@ -16,7 +16,7 @@ const OP: &str = "parameter_arena";
 
 /// The tensors of a [`ParameterTable`] in one buffer of a queue's device.
 ///
-/// They are the values of a model, its gradients, a copy in 16 bits, or the state of an optimiser.
+/// They are the values of a model, its gradients, a copy in 16 bits, or the state of an optimizer.
 ///
 /// ```
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable};

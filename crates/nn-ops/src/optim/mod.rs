@@ -1,4 +1,4 @@
-//! Training: the tensors of a model in one buffer, and optimisers that step in one launch.
+//! Training: the tensors of a model in one buffer, and optimizers that step in one launch.
 
 mod arena;
 mod config;

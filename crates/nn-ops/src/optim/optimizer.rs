@@ -1,4 +1,4 @@
-//! The optimiser: its record and its moments, on a device.
+//! The optimizer: its record and its moments, on a device.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
 
 const OP: &str = "optimizer";
 
-/// An optimiser that steps all weights of a model in one or two launches.
+/// An optimizer that steps all weights of a model in one or two launches.
 ///
 /// The number of launches does not depend on the number of tensors.
 ///
@@ -41,7 +41,7 @@ pub struct Optimizer<Q: Queue> {
 }
 
 impl<Q: Queue> Optimizer<Q> {
-    /// An optimiser before its first step, for the tensors of `table`.
+    /// An optimizer before its first step, for the tensors of `table`.
     ///
     /// # Errors
     /// [`NnError::Parameter`] for numbers that make no step, [`NnError::Backend`] if memory is

@@ -140,7 +140,7 @@ pub(crate) fn layer_copy<Q: TensorOps, T: Precision>(
     }
 }
 
-/// The weights that layers in `T` read: the copy by [`layer_copy`], or the weights themselves.
+/// The weights that layers in `T` read: the [`layer_copy`], or the weights themselves.
 pub(crate) fn layer_weights<'a, Q: Queue, T: Precision>(
     weights: &'a ParameterArena<Q, f32>,
     copy: &'a ParameterArena<Q, T>,

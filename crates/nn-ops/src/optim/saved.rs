@@ -1,4 +1,4 @@
-//! Optimisers and arenas, saved and taken up again.
+//! Optimizers and arenas, saved and taken up again.
 
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ fn prefix(moment: usize) -> String {
     format!("optimizer.moment{moment}.")
 }
 
-/// Writes the numbers of an optimiser.
+/// Writes the numbers of an optimizer.
 fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
     // The rule and the decay.
     match config.rule {
@@ -149,7 +149,7 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
     }
 }
 
-/// Reads the numbers of an optimiser.
+/// Reads the numbers of an optimizer.
 fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig> {
     let rule = checkpoint.read(RULE, "`sgd` or `adam` and its numbers", |words| match words.word()? {
         "sgd" => {

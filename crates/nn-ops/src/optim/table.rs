@@ -24,7 +24,7 @@ pub struct ParameterSpec {
 }
 
 impl ParameterSpec {
-    /// A tensor that decays, if the optimiser makes weights decay.
+    /// A tensor that decays, if the optimizer makes weights decay.
     #[must_use]
     pub fn new(name: impl Into<String>, shape: &[usize]) -> Self {
         Self { name: name.into(), shape: shape.to_vec(), decays: true }
@@ -43,7 +43,7 @@ pub struct ParameterId(usize);
 
 /// Names and shapes of the tensors of a model, and the place of each in one buffer.
 ///
-/// Those that decay come first, so that a step of an optimiser tells them apart by their place.
+/// Those that decay come first, so that a step of an optimizer tells them apart by their place.
 /// Elements between tensors belong to none; they begin as zeros and stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterTable {

@@ -93,11 +93,11 @@ impl Default for RssmTraining {
 /// A step runs the units over a window of features that were seen, reads a loss from each state
 /// ([`RssmLoss`]), and minimises half the mean of the squared errors over steps and rows, summed
 /// over the members: backward through the window, one norm of all gradients to hold to a limit, and
-/// a step of the optimiser. The head is trained with the units and shared by them. Weights and the
-/// head decay, if the optimiser makes weights decay, and biases do not.
+/// a step of the optimizer. The head is trained with the units and shared by them. Weights and the
+/// head decay, if the optimizer makes weights decay, and biases do not.
 ///
 /// All memory but what single ops need is made at the start, nothing waits, and a step can be
-/// recorded ([`Record`](backend_api::Record)) and replayed, as the optimiser's schedule and the
+/// recorded ([`Record`](backend_api::Record)) and replayed, as the optimizer's schedule and the
 /// carried states are on the device.
 ///
 /// ```
@@ -258,7 +258,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         Ok((&self.gradients, self.head.of(&self.gradients)?))
     }
 
-    /// The optimiser, which holds the number of steps and the last norm and rate.
+    /// The optimizer, which holds the number of steps and the last norm and rate.
     #[must_use]
     pub fn optimizer(&self) -> &Optimizer<Q> {
         &self.optimizer

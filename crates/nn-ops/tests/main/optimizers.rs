@@ -1,4 +1,4 @@
-//! Optimisers against PyTorch's in float64: `tests/reference/optimizers.py` has the same configurations, in this order.
+//! Optimizers against PyTorch's in float64: `tests/reference/optimizers.py` has the same configurations, in this order.
 
 use nn_ops::{
     Annealing, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable, Rule, Schedule, WeightDecay,

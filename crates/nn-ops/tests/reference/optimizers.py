@@ -1,6 +1,6 @@
-"""Writes optimizers.npy: weights of PyTorch's optimisers in float64, [configurations, steps, weights].
+"""Writes optimizers.npy: weights of PyTorch's optimizers in float64, [configurations, steps, weights].
 
-The gradients are given, so that nothing but the optimisers is compared; the test that reads the file has the same formulas.
+The gradients are given, so that nothing but the optimizers is compared; the test that reads the file has the same formulas.
 
     python3 optimizers.py [--check] FILE
 """

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ptx::parse;
 
-/// A limit for a busy machine. An optimised build on an idle one parses a megabyte in a twentieth of a second.
+/// A limit for a busy machine. An optimized build on an idle one parses a megabyte in a twentieth of a second.
 const MOST_SECONDS: f64 = 10.0;
 
 #[test]

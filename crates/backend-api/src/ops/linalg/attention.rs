@@ -41,7 +41,7 @@ op! {
     /// -inf as its `lse`. NaN and +inf among its scores make a query's result NaN.
     ///
     /// Weights are dropped after the softmax, as by [`Dropout`](super::Dropout) at their logical
-    /// index: kept ones are multiplied by the scale. With an optimiser record, the mask's step is
+    /// index: kept ones are multiplied by the scale. With an optimizer record, the mask's step is
     /// advanced by the steps that the record has begun.
     ///
     /// Dao et al., FlashAttention, arXiv 2205.14135; sums of the softmax by Milakov and Gimelshein,
@@ -61,7 +61,7 @@ op! {
         keep: read_if bool [>= reached_by_mask],
         /// Added to the scores; keys with -inf are left out.
         addend: read_if f32 [>= reached_by_mask],
-        /// The record of an optimiser, if dropout follows one.
+        /// The record of an optimizer, if dropout follows one.
         state: read_if StepState [1],
         /// The results: every element that their strides reach.
         y: write T [>= reached_by_y],
@@ -109,7 +109,7 @@ op! {
         keep: read_if bool [>= reached_by_mask],
         /// Added to the scores.
         addend: read_if f32 [>= reached_by_mask],
-        /// The record of an optimiser, as it was in the forward pass.
+        /// The record of an optimizer, as it was in the forward pass.
         state: read_if StepState [1],
         /// The results of the forward pass.
         y: read T [>= reached_by_y],

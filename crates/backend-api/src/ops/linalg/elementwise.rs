@@ -148,13 +148,13 @@ op! {
     /// `y = x keep scale`.
     ///
     /// The mask is computed from a seed, and depends on the logical index of an element alone, so
-    /// the same op on the gradient is the backward pass. With an optimiser record, the mask's step
+    /// the same op on the gradient is the backward pass. With an optimizer record, the mask's step
     /// is advanced by the number of steps the record has begun, so that a recorded op has another
     /// mask after each step.
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
         params: plain &'a DropoutParams,
-        /// The record of an optimiser, if masks follow one.
+        /// The record of an optimizer, if masks follow one.
         state: read_if StepState [1],
         /// The elements.
         x: read T [len],

@@ -21,7 +21,7 @@ use super::{correction::CorrectionOps, factor::FactorOps, optim::OptimOps};
 /// The op sets of neural networks.
 ///
 /// Matrix products, row-wise normalisations, attention, elementwise maps, losses, and steps of
-/// factorisations, of corrections and of optimisers.
+/// factorisations, of corrections and of optimizers.
 pub trait LinalgOps:
     GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps + OptimOps
 {

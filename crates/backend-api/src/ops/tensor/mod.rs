@@ -185,7 +185,7 @@ op! {
     pub struct DropoutInPlace<'a, Q, T: Real> as "dropout_in_place" {
         /// Mask and scale.
         params: plain &'a DropoutParams,
-        /// The record of an optimiser, if masks follow one.
+        /// The record of an optimizer, if masks follow one.
         state: read_if StepState [1],
         /// Number of elements.
         len: plain usize,

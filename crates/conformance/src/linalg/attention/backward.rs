@@ -51,7 +51,7 @@ pub(super) fn cases() -> Vec<Case> {
     for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
         cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(p, first, None)));
     }
-    cases.push(Case::new("dropout by the record of an optimiser", |q| drops::<f32>(q, 0.5, 0, Some([u64::MAX, 7]))));
+    cases.push(Case::new("dropout by the record of an optimizer", |q| drops::<f32>(q, 0.5, 0, Some([u64::MAX, 7]))));
     cases.extend(typed!("NaN and infinity in keys that no query reads", unread()));
     for (name, operand) in [("query", "q"), ("key", "k"), ("value", "v"), ("gradient", "g")] {
         cases.extend(typed!(format!("NaN in a {name} that others do not read"), read_by_others(operand)));

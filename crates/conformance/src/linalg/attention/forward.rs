@@ -125,7 +125,7 @@ pub(super) fn cases() -> Vec<Case> {
         cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(p, first, None)));
     }
     for (number, steps) in [[3, 2], [u64::from(u32::MAX), 1 << 32], [u64::MAX, 7]].into_iter().enumerate() {
-        let name = format!("dropout by the record of an optimiser, {number}");
+        let name = format!("dropout by the record of an optimizer, {number}");
         cases.push(Case::new(name, move |q| drops::<f32>(q, 0.5, 0, Some(steps))));
     }
     cases.extend(typed!("a batch or a head alone", alone(5, 70)));

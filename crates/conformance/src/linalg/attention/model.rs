@@ -33,7 +33,7 @@ pub(super) struct Problem {
     pub(super) key_lens: Option<Vec<u32>>,
     pub(super) keep: Option<Vec<bool>>,
     pub(super) addend: Option<Vec<f32>>,
-    /// The steps that an optimiser has taken and left out, if dropout follows one.
+    /// The steps that an optimizer has taken and left out, if dropout follows one.
     pub(super) steps: Option<[u64; 2]>,
 }
 

@@ -86,7 +86,7 @@ noticed! {
     fn faults_in_the_kernels_of_openings_are_noticed() = OPEN, Vec::new(), 1 << 18;
     fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() = FSS, Vec::new(), 1 << 18;
     fn faults_in_the_kernels_of_decompositions_are_noticed() = FACTOR, wide::trials(), 1 << 21;
-    fn faults_in_the_kernels_of_optimisers_are_noticed() = OPTIM, Vec::new(), 1 << 21;
+    fn faults_in_the_kernels_of_optimizers_are_noticed() = OPTIM, Vec::new(), 1 << 21;
     fn faults_in_the_kernels_of_tensors_are_noticed() = TENSOR, Vec::new(), 1 << 21;
     fn faults_in_the_linear_algebra_kernels_are_noticed() = LINALG, Vec::new(), 1 << 23;
     fn faults_in_the_kernels_of_commitment_trees_are_noticed() = MERKLE, Vec::new(), 1 << 21;

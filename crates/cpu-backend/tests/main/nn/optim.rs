@@ -14,7 +14,7 @@ fn numbers(salt: usize) -> Vec<f32> {
     (0..LEN).map(|i| ((i * 37 + salt * 11) % 1009) as f32 / 500.0 - 1.0).collect()
 }
 
-/// What two steps of each optimiser make, as bit patterns.
+/// What two steps of each optimizer make, as bit patterns.
 fn results(q: &CpuQueue) -> Vec<u64> {
     let schedule = ScheduleParams {
         rate: 0.01,

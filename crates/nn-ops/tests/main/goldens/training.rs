@@ -1,4 +1,4 @@
-//! Steps of optimisers, and of a perceptron.
+//! Steps of optimizers, and of a perceptron.
 
 use nn_ops::{
     Mlp, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable, Rule, Tensor, WeightDecay,
