@@ -132,11 +132,11 @@ impl Failure {
 /// The check of a case on a queue.
 ///
 /// It stands for `Fn`: the compiler makes three methods of that for every boxed closure.
-pub(crate) trait CaseFn: Send + Sync {
+pub(crate) trait CaseCheck: Send + Sync {
     fn run(&self, q: &Conditioned) -> Result<(), Failure>;
 }
 
-impl<F: Fn(&Conditioned) -> Result<(), Failure> + Send + Sync> CaseFn for F {
+impl<F: Fn(&Conditioned) -> Result<(), Failure> + Send + Sync> CaseCheck for F {
     fn run(&self, q: &Conditioned) -> Result<(), Failure> {
         self(q)
     }
@@ -147,7 +147,7 @@ pub struct Case {
     name: String,
     elements: u64,
     waits: bool,
-    check: Box<dyn CaseFn>,
+    check: Box<dyn CaseCheck>,
 }
 
 impl Case {
@@ -166,12 +166,12 @@ impl Case {
     }
 
     /// The part of [`new`](Self::new) that is compiled once for all checks.
-    fn boxed(name: impl Into<String>, check: Box<dyn CaseFn>) -> Self {
+    fn boxed(name: impl Into<String>, check: Box<dyn CaseCheck>) -> Self {
         Self { name: name.into(), elements: 0, waits: false, check }
     }
 
     /// A case for each element type, named by the type and by `name`.
-    pub(crate) fn typed(name: &str, [single, half, brain]: [Box<dyn CaseFn>; 3]) -> [Self; 3] {
+    pub(crate) fn typed(name: &str, [single, half, brain]: [Box<dyn CaseCheck>; 3]) -> [Self; 3] {
         [
             Self::boxed(format!("f32, {name}"), single),
             Self::boxed(format!("f16, {name}"), half),
@@ -217,7 +217,7 @@ impl fmt::Debug for Case {
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
         let of = |check: fn(&$crate::Conditioned $(, $crate::spec::typed!(@any $argument))*) -> _| {
-            let check: Box<dyn $crate::spec::CaseFn> =
+            let check: Box<dyn $crate::spec::CaseCheck> =
                 Box::new(move |q: &$crate::Conditioned| check(q $(, $argument)*));
             check
         };

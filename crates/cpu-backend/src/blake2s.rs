@@ -192,6 +192,6 @@ mod tests {
             dispatch(simd, Agrees);
         }
         #[cfg(target_arch = "x86_64")]
-        Agrees.run(crate::simd::bits::portable::WordArrays);
+        Agrees.run(crate::simd::bits::portable::PortableWords);
     }
 }

@@ -115,6 +115,8 @@ pub struct CudaConfig {
     /// Where device memory comes from.
     pub allocator: Allocator,
     /// Bytes of host memory that may be pinned for copies; `None` for 256 MiB.
+    ///
+    /// Memory that was pinned for short copies serves none that are longer.
     pub pinned_bytes: Option<u64>,
     /// How keys are evaluated.
     pub aes: AesKernel,

@@ -79,9 +79,9 @@ pub(crate) const fn refused_by_one_byte(need_bytes: u64, limit_bytes: u64) -> Pr
     ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { need_bytes, free_bytes, limit_bytes }))
 }
 
-/// The default parameters with two bits of work, for tests that make many proofs.
+/// The default parameters with 2 bits of proof of work, for tests that make many proofs.
 ///
-/// The simulated device takes longer for ten.
+/// The default of 10 is slow on the simulated device.
 pub(crate) fn little_work() -> PcsConfig {
     PcsConfig { pow_bits: 2, ..PcsConfig::default() }
 }

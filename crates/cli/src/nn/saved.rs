@@ -105,7 +105,8 @@ fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, TrainingHistory)>
     if saved != arguments {
         let (expected, got) = (separated(arguments), separated(saved));
         let missing = |of: &[String], others: &[String]| {
-            of.iter().filter(|argument| !others.contains(argument)).cloned().collect::<Vec<_>>().join(", ")
+            let missing: Vec<_> = of.iter().filter(|argument| !others.contains(argument)).cloned().collect();
+            if missing.is_empty() { "nothing".to_owned() } else { missing.join(", ") }
         };
         bail!(
             "it was written with different arguments or rows: expected {}, got {}",

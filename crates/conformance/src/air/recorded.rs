@@ -20,12 +20,12 @@ const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);
 
 /// A lookup AIR: multiplicities in a column, pairs of neighbours, and a preprocessed column.
-struct LookUpAir {
+struct LookupAir {
     log_rows: u32,
     per_column: u32,
 }
 
-impl Air for LookUpAir {
+impl Air for LookupAir {
     fn log_rows(&self) -> u32 {
         self.log_rows
     }
@@ -46,7 +46,7 @@ impl Air for LookUpAir {
 }
 
 fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(), Failure> {
-    let air = LookUpAir { log_rows, per_column };
+    let air = LookupAir { log_rows, per_column };
     let recorded = Recorded::new(&air).map_err(|error| Failure::Broken(error.to_string()))?;
     let Some(program) = recorded.fraction_program() else { return Err(Failure::Broken("no look-ups".into())) };
     let len = 1usize << log_rows;

@@ -57,7 +57,7 @@ pub(super) struct Term {
     pub(super) factor: QM31,
 }
 
-/// What becomes of the outputs.
+/// The use of a program's outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OutputUse<'a> {
     /// Each is multiplied by its power, and all are added up.

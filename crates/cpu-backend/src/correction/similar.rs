@@ -12,9 +12,9 @@ use crate::{
     simd::{LaneKernel, dispatch, floats::Floats},
 };
 
-/// The most states of a task: each has to fill its lists first.
+/// The most states of a task.
 const MOST: u64 = 8192;
-/// The fewest states of a task if the ring has that many.
+/// The fewest states of a task, if the ring has that many: each task first fills its lists.
 const FEWEST: u64 = 1024;
 /// Tasks of a ring that is long enough for them, unless the most states need more tasks.
 const TASKS: u64 = 4;

@@ -7,7 +7,8 @@
 //! Driver API, "API synchronization behavior"). That work may be the caller's, and may wait for the
 //! very thread that copies: a host function for an answer, a collective for the next launch. So no
 //! copy unpins memory, nor waits for a copy on a stream of the caller. At the limit it takes a
-//! longer idle piece, waits for another copy of its size class, or does without pinned memory.
+//! longer idle piece, waits for another copy of its size class, or does without pinned memory: the
+//! driver may then wait for the copy's own stream. Below the limit it may wait for pinning.
 
 use core::{
     mem,
@@ -34,6 +35,9 @@ const CLASSES: usize = 15;
 
 /// Smaller pieces are cut from slabs of this many bytes.
 const SLAB_BYTES: usize = 64 << 10;
+/// Size classes above a request's own whose idle pieces it may take at the limit: up to 16 times
+/// as long.
+const LONGER_CLASSES: usize = 4;
 
 /// Counters and contents of the pool of pinned host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -193,7 +197,7 @@ impl PinnedPool {
             }
             None => {
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                self.pin(class, locked)?
+                self.pin(class, shelf, locked)?
             }
         };
         Ok(memory.map(|memory| PinnedPiece {
@@ -230,64 +234,39 @@ impl PinnedPool {
 
     /// Memory for a class without idle pieces, whose shelf the caller has `locked`.
     ///
-    /// At the limit of the pool, it is a longer piece, or one whose copy is waited for.
-    fn pin(&self, class: usize, mut locked: MutexGuard<'_, SizeClass>) -> Result<Option<SlabPart>, DriverFault> {
-        let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
-        let Ok(reserved) = self.budget.reserve(length as u64) else {
-            if let Some(memory) = self.longer_idle(class)? {
-                return Ok(Some(memory));
-            }
-            // Not for a copy on a stream of the caller: the work before it may wait for this thread.
-            let oldest = locked.pending.iter().position(|(memory, _)| !memory.is_callers);
-            let Some((mut memory, event)) = oldest.and_then(|at| locked.pending.remove(at)) else {
-                self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
-                return Ok(None);
-            };
-            self.waits.fetch_add(1, Ordering::Relaxed);
-            if let Err(fault) = event.wait() {
-                locked.pending.push_front((memory, event));
-                return Err(fault);
-            }
-            // SAFETY: its copy is done.
-            unsafe { memory.wipe() };
-            self.events.give_back(event);
-            return Ok(Some(memory));
-        };
-        // Pinning is slow and may wait for the device: the class is not locked meanwhile.
+    /// At the limit of the pool, or if the driver pins no more, it is a longer piece, or one whose
+    /// copy is waited for.
+    fn pin<'a>(
+        &'a self,
+        class: usize,
+        shelf: &'a Mutex<SizeClass>,
+        locked: MutexGuard<'a, SizeClass>,
+    ) -> Result<Option<SlabPart>, DriverFault> {
+        // Pinning is slow, and may wait for the device: the class is not locked meanwhile.
         drop(locked);
-        let memory = match HostMemory::pin(&self.context, length) {
-            Ok(memory) => memory,
-            Err(fault) if fault.is_out_of_memory() => {
-                self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
-                return Ok(None);
+        let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
+        if let Ok(reserved) = self.budget.reserve(length as u64) {
+            match HostMemory::pin(&self.context, length) {
+                Ok(memory) => {
+                    self.pin_calls.fetch_add(1, Ordering::Relaxed);
+                    return Ok(cut(class, shelf, Slab { memory, _reserved: reserved }));
+                }
+                Err(fault) if fault.is_out_of_memory() => {}
+                Err(fault) => return Err(fault),
             }
-            Err(fault) => return Err(fault),
-        };
-        self.pin_calls.fetch_add(1, Ordering::Relaxed);
-        let slab = Arc::new(Slab { memory, _reserved: reserved });
-        let mut pieces: Vec<_> = (0..length)
-            .step_by(SMALLEST_BYTES << class)
-            .map(|start| SlabPart {
-                slab: Arc::clone(&slab),
-                start,
-                class,
-                asked: 0,
-                content: Content::Plain,
-                is_callers: false,
-            })
-            .collect();
-        let first = pieces.pop();
-        if let Some(shelf) = self.classes.get(class) {
-            lock(shelf).idle.append(&mut pieces);
         }
-        Ok(first)
+        match self.longer_idle(class)? {
+            Some(memory) => Ok(Some(memory)),
+            None => self.wait_for_one(shelf),
+        }
     }
 
-    /// The shortest idle piece of the classes above `class`.
+    /// The shortest idle piece of the few classes above `class`.
     ///
-    /// A class that another thread has locked is left out: that thread may be waiting for a copy.
+    /// Longer pieces are left to longer copies, and a class that another thread has locked is left
+    /// out.
     fn longer_idle(&self, class: usize) -> Result<Option<SlabPart>, DriverFault> {
-        for shelf in self.classes.iter().skip(class + 1) {
+        for shelf in self.classes.iter().skip(class + 1).take(LONGER_CLASSES) {
             if let Ok(mut shelf) = shelf.try_lock() {
                 self.collect(&mut shelf)?;
                 if let Some(memory) = shelf.idle.pop() {
@@ -296,6 +275,32 @@ impl PinnedPool {
             }
         }
         Ok(None)
+    }
+
+    /// A piece that another thread has given back, or the oldest one in flight, after its copy.
+    ///
+    /// `None` if there is neither. The class is not locked during the wait.
+    fn wait_for_one(&self, shelf: &Mutex<SizeClass>) -> Result<Option<SlabPart>, DriverFault> {
+        let mut locked = lock(shelf);
+        if let Some(memory) = locked.idle.pop() {
+            return Ok(Some(memory));
+        }
+        // Not for a copy on a stream of the caller: the work before it may wait for this thread.
+        let oldest = locked.pending.iter().position(|(memory, _)| !memory.is_callers);
+        let Some((mut memory, event)) = oldest.and_then(|at| locked.pending.remove(at)) else {
+            self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        };
+        drop(locked);
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        if let Err(fault) = event.wait() {
+            lock(shelf).pending.push_front((memory, event));
+            return Err(fault);
+        }
+        // SAFETY: its copy is done.
+        unsafe { memory.wipe() };
+        self.events.give_back(event);
+        Ok(Some(memory))
     }
 
     /// Takes back memory that no copy uses.
@@ -309,6 +314,23 @@ impl PinnedPool {
             lock(shelf).idle.push(memory);
         }
     }
+}
+
+/// Cuts a slab into pieces of `class`: the first of them, with the others idle on the `shelf`.
+fn cut(class: usize, shelf: &Mutex<SizeClass>, slab: Slab) -> Option<SlabPart> {
+    let (slab, length) = (Arc::new(slab), (SMALLEST_BYTES << class).max(SLAB_BYTES));
+    let piece = |start| SlabPart {
+        slab: Arc::clone(&slab),
+        start,
+        class,
+        asked: 0,
+        content: Content::Plain,
+        is_callers: false,
+    };
+    let mut pieces: Vec<_> = (0..length).step_by(SMALLEST_BYTES << class).map(piece).collect();
+    let first = pieces.pop();
+    lock(shelf).idle.append(&mut pieces);
+    first
 }
 
 impl Drop for PinnedPool {
@@ -471,12 +493,16 @@ mod tests {
         let (long, short) = (acquire(128 << 10, Content::Plain).unwrap(), acquire(64 << 10, Content::Plain).unwrap());
         let starts = [long.start(), short.start()];
         drop((long, short));
-        // Requests of 4 KiB take the shorter one first, then the longer one, then none.
-        let secrets = [acquire(4096, Content::Secret), acquire(4096, Content::Secret)].map(Option::unwrap);
-        assert_eq!(secrets.each_ref().map(PinnedPiece::start), [starts[1], starts[0]]);
+        // 128 KiB are more than 16 times as long as 4 KiB.
+        let short = acquire(64 << 10, Content::Plain).unwrap();
         assert!(acquire(4096, Content::Plain).is_none());
+        drop(short);
+        // Requests of 8 KiB take the shorter one first, then the longer one, then none.
+        let secrets = [acquire(8192, Content::Secret), acquire(8192, Content::Secret)].map(Option::unwrap);
+        assert_eq!(secrets.each_ref().map(PinnedPiece::start), [starts[1], starts[0]]);
+        assert!(acquire(8192, Content::Plain).is_none());
         for mut piece in secrets {
-            assert_eq!(piece.bytes_mut().len(), 4096);
+            assert_eq!(piece.bytes_mut().len(), 8192);
             piece.bytes_mut().fill(0xab);
         }
         // They return to their classes, wiped.
@@ -490,8 +516,8 @@ mod tests {
         // No idle piece is long enough for this one.
         assert!(acquire(192 << 10, Content::Plain).is_none());
         let counts = pool.counts();
-        assert_eq!((counts.pin_calls, counts.live_bytes, counts.pageable_fallbacks), (2, 192 << 10, 2));
-        assert_eq!((counts.hits, counts.misses, counts.waits), (2, 6, 0));
+        assert_eq!((counts.pin_calls, counts.live_bytes, counts.pageable_fallbacks), (2, 192 << 10, 3));
+        assert_eq!((counts.hits, counts.misses, counts.waits), (3, 7, 0));
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::ModuleText;
 /// Threads of a block.
 const THREADS: u32 = 128;
 
-/// What becomes of the outputs of a program.
+/// The use of a program's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKind {
     /// They are multiplied by powers and added up.
@@ -55,7 +55,7 @@ impl ProgramKind {
 /// The source of a program's text.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSource<'a> {
-    /// What becomes of the outputs.
+    /// The use of the outputs.
     pub kind: ProgramKind,
     /// The steps.
     pub instructions: &'a [Instruction],

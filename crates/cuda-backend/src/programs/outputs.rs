@@ -1,4 +1,4 @@
-//! What becomes of the outputs of a program: a sum with powers of a challenge, or planes.
+//! The use of a program's outputs: a sum with powers of a challenge, or planes.
 
 use super::{
     assembly::{Address, Assembly, PtxWide, PtxWord},

@@ -154,9 +154,9 @@ impl<'a> DealFacts<'a> {
         folders.paths.iter().zip(&self.identities).try_for_each(|(path, identity)| write_identity(path, identity))
     }
 
-    /// Checks that both manifests have room for files of keys that are not dealt yet.
+    /// Refuses files of keys that are not dealt yet, if a manifest has no room for them.
     ///
-    /// `files` are the steps and the most bytes of a party's files.
+    /// `files` are the steps and the fewest bytes of a party's files: their names take most of it.
     fn check<'p, F: Iterator<Item = (&'p str, u64)>>(
         &self,
         parties: &[PathBuf; 2],
@@ -274,13 +274,13 @@ mod tests {
     use super::*;
     use crate::{Architecture, Layers, ModelLimits, Value};
 
-    /// Asserts that the files of a manifest are the planned ones, of at most the planned bytes.
+    /// Asserts that the files of a manifest are the planned ones, of at least the planned bytes.
     fn assert_planned<'p>(manifest: &Manifest, planned: impl Iterator<Item = (&'p str, u64)>) {
         let planned: Vec<_> = planned.collect();
         assert_eq!(manifest.keys.len(), planned.len());
-        for (file, (step, most)) in manifest.keys.iter().zip(planned) {
-            assert!(file.step == step && file.bytes <= most, "{file:?}: {step}, {most}");
-            assert!(most - file.bytes < 1 << 13, "{file:?}: {most}");
+        for (file, (step, fewest)) in manifest.keys.iter().zip(planned) {
+            assert!(file.step == step && file.bytes >= fewest, "{file:?}: {step}, {fewest}");
+            assert!(file.bytes - fewest < 1 << 13, "{file:?}: {fewest}");
         }
     }
 

@@ -98,9 +98,9 @@ impl OpenedPlan {
         self.products.iter().map(|_| (WEIGHTS_STEP, WEIGHT_KEY))
     }
 
-    /// `party`'s files of keys of a run: the step and the most bytes of each, in their order.
+    /// `party`'s files of keys of a run: the step and the fewest bytes of each, in their order.
     pub(crate) fn run_files(&self, party: Party) -> impl Iterator<Item = (&str, u64)> {
-        let products = self.products.iter().map(move |product| (WEIGHTS_STEP, *product.file_bytes(party).end()));
+        let products = self.products.iter().map(move |product| (WEIGHTS_STEP, *product.file_bytes(party).start()));
         products.chain(self.others.files(party))
     }
 

@@ -47,11 +47,11 @@ impl Plan {
         self.steps.iter().flat_map(|step| &step.deals)
     }
 
-    /// `party`'s files of keys: the step and the most bytes of each, in the order of their use.
+    /// `party`'s files of keys: the step and the fewest bytes of each, in the order of their use.
     pub(crate) fn files(&self, party: Party) -> impl Iterator<Item = (&str, u64)> {
         self.steps
             .iter()
-            .flat_map(move |step| step.deals.iter().map(move |deal| (&*step.name, *deal.file_bytes(party).end())))
+            .flat_map(move |step| step.deals.iter().map(move |deal| (&*step.name, *deal.file_bytes(party).start())))
     }
 
     /// Deals all keys, for party 0 and party 1.

@@ -12,7 +12,7 @@ const LANES: i64 = 32;
 /// Instructions after which a lane counts as caught in a loop.
 const MAX_STEPS: usize = 400;
 
-/// What one lane did.
+/// The steps of one lane.
 struct LaneTrace {
     /// The barriers it reached.
     barriers: Vec<usize>,

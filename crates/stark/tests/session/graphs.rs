@@ -18,16 +18,16 @@ const STATEMENT: Statement = Statement::StateMachine { log_rows: 5, in_pairs: tr
 
 /// The transcript steps of a session besides its commitments.
 #[derive(Clone, Copy)]
-struct SessionSteps {
+struct SessionInputs {
     words: [u32; 2],
     relation: Relation,
 }
 
-const WAY: SessionSteps = SessionSteps { words: [1, 2], relation: PAIR };
+const WAY: SessionInputs = SessionInputs { words: [1, 2], relation: PAIR };
 
 fn make<'p>(
     mut session: ProofSession<'p, AnyQueue>,
-    way: SessionSteps,
+    way: SessionInputs,
 ) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.mix_u32s(&way.words)?;
@@ -41,7 +41,7 @@ fn load(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces) {
     prover.load(q, &slices(&traces.trace)).unwrap();
 }
 
-fn single(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces, way: SessionSteps) -> Proof {
+fn single(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces, way: SessionInputs) -> Proof {
     load(q, prover, traces);
     make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap().proof().unwrap()
 }
@@ -52,7 +52,7 @@ fn other_words_and_wider_relations_make_another_graph() {
     let [traces, others] = [1, 2].map(|seed| traces(&STATEMENT, seed));
     let [mut first, mut second] = [(), ()].map(|()| prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap());
     let wider = Relation::new(PAIR.first(), PAIR.slots() + 3);
-    let ways = [WAY, SessionSteps { words: [1, 3], ..WAY }, SessionSteps { relation: wider, ..WAY }, WAY];
+    let ways = [WAY, SessionInputs { words: [1, 3], ..WAY }, SessionInputs { relation: wider, ..WAY }, WAY];
     let mut graph = ProofGraph::new();
     let mut proofs = Vec::new();
     for (index, way) in ways.into_iter().enumerate() {
@@ -76,7 +76,7 @@ fn other_words_and_wider_relations_make_another_graph() {
     let mut graph = ProofGraph::new();
     for round in 0..5 {
         if round == 3 {
-            single(&q, &mut third, &traces, SessionSteps { relation: wider, ..WAY });
+            single(&q, &mut third, &traces, SessionInputs { relation: wider, ..WAY });
         }
         single(&q, &mut third, &others, WAY);
         load(&q, &mut third, &traces);

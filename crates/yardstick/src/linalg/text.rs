@@ -40,7 +40,7 @@ pub(super) fn contests() -> Vec<Line> {
     let sizes = TextSizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 };
     vec![
         against_peak(step::<f32>("nn.text_step", sizes)),
-        // Of f32, like the peak of the products in bf16.
+        // The peak is of multiply-adds in f32, as for products in bf16.
         against_peak(step::<bf16>("nn.text_step_bf16", sizes)),
     ]
 }

@@ -72,7 +72,8 @@ pub(super) struct TextTrainArgs {
     ///
     /// Weights and optimizer state are f32 in any case, and so are the model in the file and the
     /// held-out loss. f16 has a dynamic loss scale: a step whose gradients overflow is left out,
-    /// and the scale is halved. bf16 needs none.
+    /// and the scale is halved. It counts as one of `--steps`, and the rate does not advance. bf16
+    /// needs no scale.
     #[arg(long, value_enum, default_value_t = TextPrecision::F32)]
     precision: TextPrecision,
     /// Seed of the initial weights and of the windows.

@@ -54,7 +54,8 @@ impl<T: Precision> TextTraining<T> {
     /// Takes a step on a batch, and returns its loss and rate.
     ///
     /// The loss is the mean cross-entropy in nats, from before the step. A step whose gradients are
-    /// not finite is left out: the weights stay, and the next step has its rate.
+    /// not finite is left out if norms are measured, as with a loss scale: the weights stay, and the
+    /// next step has its rate.
     pub(super) fn step(&mut self, q: &AnyQueue, batch: &TokenBatch) -> Result<[f32; 2], NnError> {
         let (inputs, targets) = uploaded(q, batch)?;
         q.clear(self.gradients.view_mut())?;
@@ -63,7 +64,7 @@ impl<T: Precision> TextTraining<T> {
         let scores = self.model.layers.scores(&mut tape, &inputs, batch.shape())?;
         let loss = tape.cross_entropy(scores, targets.at())?;
         let value = first(&tape.values(loss)?);
-        // The queue is idle here: the record is read without a wait.
+        // The queue is idle here: reading the record waits for this copy alone.
         let taken = self.optimizer.state(q)?.step;
         tape.backward_scaled(loss, &self.optimizer, &mut self.gradients)?;
         self.model.weights.step(q, &mut self.optimizer, &self.gradients)?;

@@ -66,7 +66,7 @@ struct Measurement {
     overlap: Option<f64>,
 }
 
-/// What follows from a plan.
+/// Costs that follow from a plan.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct PlannedCost {
     /// The time of the AES blocks alone, at the rate of walks.

@@ -43,7 +43,7 @@ pub(super) struct Server<'a> {
     results: Mutex<ServedRuns>,
 }
 
-/// What became of the runs.
+/// Results of the runs.
 #[derive(Default)]
 pub(super) struct ServedRuns {
     /// Runs that succeeded.
@@ -107,7 +107,7 @@ impl<'a> Server<'a> {
         })
     }
 
-    /// What became of the runs so far.
+    /// Results of the runs so far.
     pub(super) fn into_results(self) -> ServedRuns {
         self.results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -157,7 +157,7 @@ pub(super) struct AdmittedClient<'a> {
     is_expected: bool,
 }
 
-/// What became of the beginning of a run.
+/// The result of beginning a run.
 pub(super) enum RunStart {
     /// Its keys are spent, and it can run.
     Run(SpentRun),

@@ -98,6 +98,6 @@ mod tests {
             dispatch(simd, Laws);
         }
         #[cfg(target_arch = "x86_64")]
-        Laws.run(super::portable::WordArrays);
+        Laws.run(super::portable::PortableWords);
     }
 }

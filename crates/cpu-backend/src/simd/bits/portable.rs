@@ -6,19 +6,19 @@ use core::array;
 
 use super::BitVectors;
 #[cfg(not(target_arch = "x86_64"))]
-use crate::simd::Portable as WordArrays;
+use crate::simd::Portable as PortableWords;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::tokens::plain_token;
 
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct WordArrays;
+pub(crate) struct PortableWords;
 
 #[cfg(target_arch = "x86_64")]
-plain_token!(WordArrays);
+plain_token!(PortableWords);
 
-impl BitVectors for WordArrays {
+impl BitVectors for PortableWords {
     const LOG: u32 = 2;
     type V = [u32; 4];
 

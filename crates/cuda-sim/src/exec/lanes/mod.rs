@@ -19,9 +19,9 @@ pub(super) struct PerLane<T>(pub(super) [T; WARP]);
 
 /// Lane numbers of the set bits of a mask, lowest first.
 #[derive(Clone, Copy)]
-pub(super) struct LanesOf(pub(super) u32);
+pub(super) struct LaneBits(pub(super) u32);
 
-impl Iterator for LanesOf {
+impl Iterator for LaneBits {
     type Item = usize;
 
     #[inline(always)]
@@ -35,7 +35,7 @@ impl Iterator for LanesOf {
 /// The lanes of `mask` for which `holds`.
 #[inline(always)]
 pub(super) fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
-    LanesOf(mask).filter(|&lane| holds(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
+    LaneBits(mask).filter(|&lane| holds(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 /// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
@@ -48,7 +48,7 @@ pub(super) fn map1<A: Copy, D>(mask: u32, a: PerLane<A>, d: &mut PerLane<D>, f: 
             d.0[i] = f(a.0[i]);
         }
     } else {
-        LanesOf(mask).for_each(|i| d.0[i] = f(a.0[i]));
+        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i]));
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn map2<A: Copy, B: Copy, D>(
             d.0[i] = f(a.0[i], b.0[i]);
         }
     } else {
-        LanesOf(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i]));
+        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i]));
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
             d.0[i] = f(a.0[i], b.0[i], c.0[i]);
         }
     } else {
-        LanesOf(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i], c.0[i]));
+        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i], c.0[i]));
     }
 }
 

@@ -5,7 +5,7 @@ use super::check::watch::BlockWatch;
 use super::executor::Executor;
 use super::job::{LaunchJob, LocatedFault};
 use super::step::{self, Stop, awaited, release, settle};
-use super::trouble::Executed;
+use super::trouble::StepResult;
 use super::turn::{Core, WarpTurn};
 use super::warp::{Fragment, FragmentState, Warp};
 use crate::exec::code::StepOp;
@@ -253,7 +253,7 @@ impl ThreadBlock {
 }
 
 /// Runs a warp until it waits, is done, has looped for long or is out of fuel.
-fn run_warp(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp) -> Executed<TurnEnd> {
+fn run_warp(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp) -> StepResult<TurnEnd> {
     loop {
         merge(warp);
         let others = warp.fragments.len() > 1;

@@ -4,22 +4,22 @@ use super::check::shadow::mark::{AccessMark, Race};
 use super::check::watch::Conflict;
 use super::check::{initial, traffic};
 use super::seen::{AccessedMemory, Seen};
-use super::trouble::{Executed, Trouble};
+use super::trouble::{StepResult, Trouble};
 use super::turn::WarpTurn;
 use super::warp::{Warp, thread_at};
 use crate::exec::fault::{Access, FaultKind, Party, Space};
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 
 impl WarpTurn<'_, '_> {
     /// Shows an access to the checkers.
-    pub(super) fn observe(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Executed {
+    pub(super) fn observe(&mut self, warp: &mut Warp, seen: Seen<'_>) -> StepResult {
         self.observe_unordered(warp, &seen)?;
         self.order(warp, &seen)
     }
 
     /// Shows an access to the checkers, but for races.
     #[inline]
-    pub(super) fn observe_unordered(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Executed {
+    pub(super) fn observe_unordered(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> StepResult {
         let checks = self.job.options.checks;
         let range = seen.range();
         if checks.traffic {
@@ -35,7 +35,7 @@ impl WarpTurn<'_, '_> {
         if checks.streams && seen.space == Space::Global {
             match range {
                 Some(range) => self.touched.note(seen.access, seen.writes, range),
-                None => LanesOf(seen.active).for_each(|lane| {
+                None => LaneBits(seen.active).for_each(|lane| {
                     let start = seen.addresses[lane];
                     self.touched.note(seen.access, seen.writes, start..start + seen.bytes);
                 }),
@@ -46,7 +46,7 @@ impl WarpTurn<'_, '_> {
 
     /// Holds an access to shared or global memory against those before it.
     #[inline]
-    pub(super) fn order(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> Executed {
+    pub(super) fn order(&mut self, warp: &mut Warp, seen: &Seen<'_>) -> StepResult {
         let checks = self.job.options.checks;
         if !(checks.shared_races && seen.space == Space::Shared || checks.global_races && seen.space == Space::Global) {
             return Ok(());
@@ -65,7 +65,7 @@ impl WarpTurn<'_, '_> {
         warp: &mut Warp,
         seen: &Seen<'_>,
         words: impl Iterator<Item = (u64, u32)>,
-    ) -> Executed {
+    ) -> StepResult {
         let conflict = self.watch().order_words(warp, seen, words);
         self.refuse(conflict)
     }
@@ -73,7 +73,7 @@ impl WarpTurn<'_, '_> {
     /// Observes asynchronous copies to shared memory that have begun.
     ///
     /// This counts as a separate access, and the bytes are out of bounds to all until they land.
-    pub(super) fn observe_begun(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Executed {
+    pub(super) fn observe_begun(&mut self, warp: &mut Warp, seen: Seen<'_>) -> StepResult {
         self.watch().finished(&seen)?;
         self.order(warp, &seen)?;
         self.watch().begin(&seen);
@@ -81,7 +81,7 @@ impl WarpTurn<'_, '_> {
     }
 
     /// An asynchronous copy of `lane` has landed.
-    pub(super) fn observe_landed(&mut self, warp: &mut Warp, lane: usize, address: u64, bytes: u64) -> Executed {
+    pub(super) fn observe_landed(&mut self, warp: &mut Warp, lane: usize, address: u64, bytes: u64) -> StepResult {
         self.watch().land(address as usize..(address + bytes) as usize);
         let mut addresses = [0; WARP];
         addresses[lane] = address;
@@ -91,7 +91,7 @@ impl WarpTurn<'_, '_> {
     }
 
     /// A race is a fault of the running step.
-    fn refuse(&self, conflict: Option<Conflict>) -> Executed {
+    fn refuse(&self, conflict: Option<Conflict>) -> StepResult {
         let Some(Conflict { space, address, access, race }) = conflict else { return Ok(()) };
         let Race { earlier: AccessMark { block, pc, access: earlier_access, .. }, other, lane } = race;
         let thread = thread_at((other.0 * WARP + other.1) as u32, self.job.grid.block);

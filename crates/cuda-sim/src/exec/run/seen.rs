@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::exec::code::MemoryOrder;
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{FULL, LanesOf, WARP};
+use crate::exec::lanes::{FULL, LaneBits, WARP};
 use crate::exec::memory::MemoryRegion;
 use crate::exec::register::Slot;
 
@@ -88,7 +88,7 @@ impl<'a> Seen<'a> {
             return (even && (step == 0 || step == self.bytes)).then_some(first..end);
         }
         let mut next = first;
-        for lane in LanesOf(self.active) {
+        for lane in LaneBits(self.active) {
             if self.addresses[lane] != next {
                 return None;
             }

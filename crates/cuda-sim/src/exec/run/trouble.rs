@@ -12,8 +12,8 @@ pub(super) struct Trouble {
 }
 
 /// The result of a step of a warp: a value, or trouble.
-pub(super) type Executed<T = ()> = Result<T, Box<Trouble>>;
+pub(super) type StepResult<T = ()> = Result<T, Box<Trouble>>;
 
-pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> Executed<T> {
+pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> StepResult<T> {
     Err(Box::new(Trouble { kind, lane, earlier: None }))
 }

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::exec::fault::{FaultKind, Space};
-use crate::exec::lanes::LanesOf;
+use crate::exec::lanes::LaneBits;
 use crate::exec::register::FileRegister;
 use crate::exec::run::job::LaunchJob;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 
@@ -21,7 +21,7 @@ pub(in crate::exec::run) fn check(
     warp: &mut Warp,
     seen: &Seen<'_>,
     range: Option<&Range<u64>>,
-) -> Executed {
+) -> StepResult {
     let code = job.code;
     let undefined = match &warp.undefined {
         Some(undefined) if seen.writes => undefined.of_slots(code, seen.regs) & seen.active,
@@ -35,7 +35,7 @@ pub(in crate::exec::run) fn check(
         return Ok(());
     }
     let stride = code.local;
-    for lane in LanesOf(seen.active) {
+    for lane in LaneBits(seen.active) {
         let address = seen.addresses[lane];
         let window = address as usize..(address + seen.bytes) as usize;
         let bytes = match seen.space {

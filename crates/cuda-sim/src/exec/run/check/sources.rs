@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::shadow::mark::{AccessMark, Race};
 use crate::exec::fault::Access;
-use crate::exec::lanes::LanesOf;
+use crate::exec::lanes::LaneBits;
 use crate::exec::run::seen::Seen;
 
 /// The source of a copy in flight.
@@ -51,7 +51,7 @@ impl Sources {
     ///
     /// Also returns the address.
     pub(super) fn overwritten(&self, block: u32, seen: &Seen<'_>) -> Option<(Race, u64)> {
-        LanesOf(seen.active).find_map(|lane| {
+        LaneBits(seen.active).find_map(|lane| {
             let (start, end) = (seen.addresses[lane], seen.addresses[lane] + seen.bytes);
             if start >= self.bounds.1 || self.bounds.0 >= end {
                 return None;

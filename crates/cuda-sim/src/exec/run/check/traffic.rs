@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::exec::counters::Traffic;
 use crate::exec::fault::Space;
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 use crate::exec::run::seen::Seen;
 
 /// Bytes of global memory that travel together.
@@ -54,7 +54,7 @@ pub(in crate::exec::run) fn count(
 fn sectors(seen: &Seen<'_>) -> u64 {
     let mut touched = [0; 2 * WARP];
     let mut len = 0;
-    for lane in LanesOf(seen.active) {
+    for lane in LaneBits(seen.active) {
         let start = seen.addresses[lane];
         for sector in [start / SECTOR, (start + seen.bytes - 1) / SECTOR] {
             touched[len] = sector;
@@ -77,7 +77,7 @@ fn bank_cycles(seen: &Seen<'_>, lanes: u32) -> u32 {
     let mut firsts = [u64::MAX; BANKS];
     let mut others = [0; WARP];
     let mut len = 0;
-    for word in LanesOf(lanes).flat_map(words) {
+    for word in LaneBits(lanes).flat_map(words) {
         let first = &mut firsts[bank(word)];
         if *first == u64::MAX {
             *first = word;
@@ -103,7 +103,7 @@ mod tests {
 
     /// The bytes of the lanes of a mask.
     fn bytes(seen: &Seen<'_>, lanes: u32) -> Vec<u64> {
-        LanesOf(lanes).flat_map(|lane| seen.addresses[lane]..seen.addresses[lane] + seen.bytes).collect()
+        LaneBits(lanes).flat_map(|lane| seen.addresses[lane]..seen.addresses[lane] + seen.bytes).collect()
     }
 
     /// The counters by their definitions.

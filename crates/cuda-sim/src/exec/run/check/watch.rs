@@ -10,10 +10,10 @@ use super::shadow::shared::SharedShadow;
 use super::shadow::volatile::Volatile;
 use super::sources::Sources;
 use crate::exec::fault::{Access, FaultKind, Space};
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 use crate::exec::run::job::LaunchJob;
 use crate::exec::run::seen::Seen;
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::WrittenBytes;
 
@@ -97,11 +97,11 @@ impl BlockWatch {
 
     /// No access may touch bytes that an asynchronous copy has still to deliver.
     #[inline]
-    pub(in crate::exec::run) fn finished(&self, seen: &Seen<'_>) -> Executed {
+    pub(in crate::exec::run) fn finished(&self, seen: &Seen<'_>) -> StepResult {
         if self.under_way == 0 {
             return Ok(());
         }
-        for lane in LanesOf(seen.active) {
+        for lane in LaneBits(seen.active) {
             let start = seen.addresses[lane];
             if let Some(address) = (start..start + seen.bytes).find(|&at| self.unfinished[at as usize]) {
                 return trouble(lane, FaultKind::Unfinished { access: seen.access, address });
@@ -114,7 +114,7 @@ impl BlockWatch {
     ///
     /// They are out of bounds to all until they land.
     pub(in crate::exec::run) fn begin(&mut self, seen: &Seen<'_>) {
-        for lane in LanesOf(seen.active) {
+        for lane in LaneBits(seen.active) {
             let start = seen.addresses[lane] as usize;
             self.unfinished[start..start + seen.bytes as usize].fill(true);
             self.under_way += 1;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::exec::code::{LocalMove, VectorAccess, Window};
 use crate::exec::fault::{FaultKind, Space};
-use crate::exec::lanes::{FULL, LanesOf, WARP};
+use crate::exec::lanes::{FULL, LaneBits, WARP};
 use crate::exec::memory::{MemoryFault, MemoryProblem, MemoryRegion};
 use crate::exec::register::Slot;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{Regs, Warp};
 use crate::exec::window::resolve;
@@ -31,7 +31,7 @@ fn span(addresses: &[u64; WARP], active: u32) -> AddressSpan {
     if active == FULL {
         addresses.iter().copied().for_each(&mut add);
     } else {
-        LanesOf(active).for_each(|lane| add(addresses[lane]));
+        LaneBits(active).for_each(|lane| add(addresses[lane]));
     }
     span
 }
@@ -44,13 +44,13 @@ pub(super) fn by_space(
     window: Window,
     addresses: &mut [u64; WARP],
     active: u32,
-    mut f: impl FnMut(Space, u32, &[u64; WARP]) -> Executed,
-) -> Executed {
+    mut f: impl FnMut(Space, u32, &[u64; WARP]) -> StepResult,
+) -> StepResult {
     let mut groups = [0_u32; 4];
     match window {
         Window::Fixed(space) => return f(space, active, addresses),
         Window::Generic => {
-            for lane in LanesOf(active) {
+            for lane in LaneBits(active) {
                 let (space, address) = resolve(addresses[lane]);
                 groups[space as usize] |= 1 << lane;
                 addresses[lane] = address;
@@ -74,7 +74,7 @@ pub(super) fn check<'j>(
     addresses: &[u64; WARP],
     active: u32,
     bytes: u64,
-) -> Executed<AccessedMemory<'j>> {
+) -> StepResult<AccessedMemory<'j>> {
     check_aligned(turn, warp, space, addresses, active, (bytes, bytes))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn check_aligned<'j>(
     addresses: &[u64; WARP],
     active: u32,
     (bytes, align): (u64, u64),
-) -> Executed<AccessedMemory<'j>> {
+) -> StepResult<AccessedMemory<'j>> {
     let span = span(addresses, active);
     if span.bits & (align - 1) != 0 {
         return misaligned(space, addresses, active, align);
@@ -118,7 +118,7 @@ pub(super) fn check_aligned<'j>(
         return Ok(AccessedMemory::Region(&regions[index]));
     }
     let mut each = [0; WARP];
-    for lane in LanesOf(active) {
+    for lane in LaneBits(active) {
         match turn.job.view.find(addresses[lane]) {
             Some(index) if regions[index].contains(addresses[lane], bytes) => each[lane] = index as u32,
             _ => return stray(turn, lane, addresses[lane], bytes),
@@ -129,8 +129,14 @@ pub(super) fn check_aligned<'j>(
 
 /// Checks that the bytes at each active address lie within one array in shared memory.
 #[inline(never)]
-fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP], active: u32, bytes: u64) -> Executed {
-    for lane in LanesOf(active) {
+fn within_arrays(
+    warp: &mut Warp,
+    arrays: &[Range<u64>],
+    addresses: &[u64; WARP],
+    active: u32,
+    bytes: u64,
+) -> StepResult {
+    for lane in LaneBits(active) {
         let address = addresses[lane];
         let index = arrays.partition_point(|array| array.end <= address);
         let holds = |array: &Range<u64>| array.start <= address && address + bytes <= array.end;
@@ -143,20 +149,20 @@ fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP]
 }
 
 #[cold]
-fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> Executed<T> {
-    let lane = LanesOf(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or_default();
+fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> StepResult<T> {
+    let lane = LaneBits(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or_default();
     trouble(lane, FaultKind::Misaligned { space, address: addresses[lane], bytes })
 }
 
 #[cold]
-fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> Executed<T> {
+fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> StepResult<T> {
     let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= size);
-    let lane = LanesOf(active).find(|&lane| !fits(addresses[lane])).unwrap_or_default();
+    let lane = LaneBits(active).find(|&lane| !fits(addresses[lane])).unwrap_or_default();
     trouble(lane, FaultKind::Window { space, address: addresses[lane], bytes, size })
 }
 
 #[cold]
-fn stray<T>(turn: &WarpTurn<'_, '_>, lane: usize, address: u64, bytes: u64) -> Executed<T> {
+fn stray<T>(turn: &WarpTurn<'_, '_>, lane: usize, address: u64, bytes: u64) -> StepResult<T> {
     let known = turn.job.memory.diagnose(turn.job.device, address, bytes);
     // Memory allocated after the launch began is none of its business.
     let unmapped = MemoryFault { address, bytes, problem: MemoryProblem::Unmapped };
@@ -172,14 +178,14 @@ fn scatter(regs: &mut Regs, slot: Slot, active: u32, f: impl Fn(usize) -> u64) {
             if active == FULL {
                 d.iter_mut().enumerate().for_each(|(lane, d)| *d = f(lane) as u32);
             } else {
-                LanesOf(active).for_each(|lane| d[lane] = f(lane) as u32);
+                LaneBits(active).for_each(|lane| d[lane] = f(lane) as u32);
             }
         }
         Slot::W64(reg) => {
             let d = &mut regs.w64[reg as usize].0;
-            LanesOf(active).for_each(|lane| d[lane] = f(lane));
+            LaneBits(active).for_each(|lane| d[lane] = f(lane));
         }
-        Slot::Narrow(..) | Slot::None => LanesOf(active).for_each(|lane| regs.set_lane(slot, lane, f(lane))),
+        Slot::Narrow(..) | Slot::None => LaneBits(active).for_each(|lane| regs.set_lane(slot, lane, f(lane))),
     }
 }
 
@@ -257,7 +263,7 @@ fn observe(
     access: &VectorAccess,
     places: &LaneAddresses<'_>,
     writes: bool,
-) -> Executed {
+) -> StepResult {
     if !turn.job.checked {
         return Ok(());
     }
@@ -283,7 +289,7 @@ macro_rules! by_width {
 
 /// `ld`.
 #[inline(always)]
-pub(super) fn load(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Executed {
+pub(super) fn load(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> StepResult {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
@@ -343,7 +349,7 @@ fn load_width<const WIDTH: u8>(
 
 /// `st`.
 #[inline(always)]
-pub(super) fn store(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Executed {
+pub(super) fn store(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> StepResult {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
@@ -369,13 +375,13 @@ fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
     match slot {
         Slot::W32(reg) | Slot::Narrow(reg, _) => {
             let a = &regs.w32[reg as usize].0;
-            LanesOf(active).for_each(|lane| f(lane, a[lane].into()));
+            LaneBits(active).for_each(|lane| f(lane, a[lane].into()));
         }
         Slot::W64(reg) => {
             let a = &regs.w64[reg as usize].0;
-            LanesOf(active).for_each(|lane| f(lane, a[lane]));
+            LaneBits(active).for_each(|lane| f(lane, a[lane]));
         }
-        Slot::None => LanesOf(active).for_each(|lane| f(lane, 0)),
+        Slot::None => LaneBits(active).for_each(|lane| f(lane, 0)),
     }
 }
 
@@ -431,7 +437,7 @@ fn store_width<const WIDTH: u8>(
 /// Copies within the local memory of each active lane.
 pub(super) fn move_local(warp: &mut Warp, copy: &LocalMove, active: u32) {
     let stride = warp.local.len() / WARP;
-    for lane in LanesOf(active) {
+    for lane in LaneBits(active) {
         let (from, to) = (lane * stride + copy.from as usize, lane * stride + copy.to as usize);
         let bytes = copy.bytes as usize;
         warp.local.copy_within(from..from + bytes, to);

@@ -6,10 +6,10 @@
 use super::access::{check, check_aligned};
 use crate::exec::code::{AsyncCopy, StepOp};
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{LanesOf, WARP, lanes_where};
+use crate::exec::lanes::{LaneBits, WARP, lanes_where};
 use crate::exec::run::check::sources::InFlightSource;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::Executed;
+use crate::exec::run::trouble::StepResult;
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{PendingCopy, Warp};
 
@@ -17,11 +17,11 @@ use crate::exec::run::warp::{PendingCopy, Warp};
 const POISON: u8 = 0xff;
 
 /// One step of the asynchronous machinery.
-pub(super) fn step(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, op: StepOp, active: u32) -> Executed {
+pub(super) fn step(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, op: StepOp, active: u32) -> StepResult {
     match op {
         StepOp::CopyAsync(index) => begin(turn, warp, &turn.job.code.copies[index as usize], active),
         StepOp::CommitGroup => {
-            LanesOf(active).for_each(|lane| warp.copies.committed[lane] += 1);
+            LaneBits(active).for_each(|lane| warp.copies.committed[lane] += 1);
             Ok(())
         }
         StepOp::WaitGroup(left) => land(turn, warp, active, |committed, group| committed - group > left),
@@ -29,7 +29,7 @@ pub(super) fn step(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, op: StepOp, act
     }
 }
 
-fn begin(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32) -> Executed {
+fn begin(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32) -> StepResult {
     let targets = warp.regs.addresses(copy.target);
     let sources = warp.regs.addresses(copy.source);
     let bytes = u64::from(copy.bytes);
@@ -47,7 +47,7 @@ fn begin(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active:
         left &= !group;
     }
     if turn.job.checked {
-        for lane in LanesOf(active) {
+        for lane in LaneBits(active) {
             let (start, bytes) = (sources[lane], length(warp, lane));
             let (group, range) = (warp.copies.committed[lane], start..start + bytes);
             if bytes > 0 {
@@ -59,7 +59,7 @@ fn begin(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active:
         turn.observe_begun(warp, write)?;
     }
     turn.changed = true;
-    for lane in LanesOf(active) {
+    for lane in LaneBits(active) {
         let (group, data) = (warp.copies.committed[lane], data[lane]);
         warp.copies.pending.push(PendingCopy { lane, group, target: targets[lane], bytes: copy.bytes, data });
         turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
@@ -77,13 +77,13 @@ fn fetch(
     sources: &[u64; WARP],
     (length, align): (u64, u64),
     data: &mut [[u8; 16]; WARP],
-) -> Executed {
+) -> StepResult {
     let memory = check_aligned(turn, warp, Space::Global, sources, group, (length, align))?;
     if turn.job.checked {
         let seen = Seen::plain(Space::Global, Access::AsyncRead, group, sources, length, &memory);
         turn.observe(warp, seen)?;
     }
-    for lane in LanesOf(group) {
+    for lane in LaneBits(group) {
         let region = match &memory {
             AccessedMemory::Region(region) => region,
             AccessedMemory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
@@ -98,7 +98,7 @@ fn fetch(
 }
 
 /// Delivers the copies of active lanes whose group is complete by `done(committed, group)`.
-fn land(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> Executed {
+fn land(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> StepResult {
     let mut copies = std::mem::take(&mut warp.copies);
     let mut result = Ok(());
     let committed = copies.committed;

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use super::access::{by_space, check};
 use crate::exec::code::{Atomic, AtomicOp, HalfOp};
 use crate::exec::fault::{FaultKind, Space};
-use crate::exec::lanes::{LanesOf, float::canon, half};
+use crate::exec::lanes::{LaneBits, float::canon, half};
 use crate::exec::memory::MemoryRegion;
 use crate::exec::run::seen::{AccessedMemory, Seen};
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::Warp;
 
@@ -36,7 +36,7 @@ fn truncate(value: u64, width: u8) -> u64 {
 }
 
 /// `atom` and `red`, lane after lane.
-pub(super) fn atomic(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, atomic: &Atomic, active: u32) -> Executed {
+pub(super) fn atomic(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, atomic: &Atomic, active: u32) -> StepResult {
     let mut addresses = warp.regs.addresses(atomic.target);
     let bytes = u64::from(atomic.width);
     by_space(atomic.window, &mut addresses, active, |space, active, addresses| {
@@ -48,7 +48,7 @@ pub(super) fn atomic(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, atomic: &Atom
             let seen = Seen { space, access, reads, writes, order, active, addresses, bytes, memory, regs };
             turn.observe(warp, seen)?;
         }
-        for lane in LanesOf(active) {
+        for lane in LaneBits(active) {
             let b = truncate(warp.regs.lane(atomic.b, lane), atomic.width);
             let c = truncate(warp.regs.lane(atomic.c, lane), atomic.width);
             let update = |old: u64| truncate(apply(atomic.op, atomic.width == 8, old, b, c), atomic.width);

@@ -2,10 +2,10 @@
 
 use crate::exec::collective::{BarRed, BarrierRole};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 use crate::exec::register::R;
 use crate::exec::run::barrier::{BARRIERS, Barrier};
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{Fragment, FragmentState, Warp};
 
@@ -16,7 +16,7 @@ pub(super) fn arrive(
     (id, threads, role): (R, Option<R>, BarrierRole),
     pc: u32,
     mask: u32,
-) -> Executed {
+) -> StepResult {
     let lane = mask.trailing_zeros() as usize;
     let id = warp.regs.w32[id as usize].0[lane];
     let refuse =
@@ -81,7 +81,7 @@ pub(in crate::exec::run) fn release(
         if let Some(BarrierRole::Reduce { op, d, .. }) = role(fragment.pc) {
             let value = barrier.reduced(op);
             if op == BarRed::Popc {
-                LanesOf(fragment.mask).for_each(|lane| warp.regs.w32[d as usize].0[lane] = value);
+                LaneBits(fragment.mask).for_each(|lane| warp.regs.w32[d as usize].0[lane] = value);
             } else {
                 warp.regs.set_predicate(d, fragment.mask, value);
             }

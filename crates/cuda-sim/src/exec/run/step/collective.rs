@@ -6,9 +6,9 @@ use super::{barrier, matrix};
 use crate::exec::code::{Code, StepOp};
 use crate::exec::collective::{CollectiveKind, CollectiveOp, Members, Shuffle, Vote};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{FULL, LanesOf, WARP, lanes_where};
+use crate::exec::lanes::{FULL, LaneBits, WARP, lanes_where};
 use crate::exec::register::R;
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{Fragment, FragmentState, UNWRITTEN, Warp};
 
@@ -21,14 +21,14 @@ pub(super) fn at_once(
     warp: &mut Warp,
     collective: &CollectiveOp,
     lanes: u32,
-) -> Executed<bool> {
+) -> StepResult<bool> {
     if matches!(collective.kind, CollectiveKind::Barrier { .. }) {
         return Ok(false);
     }
     if let Members::Mask(reg) = collective.members {
         let masks = &warp.regs.w32[reg as usize].0;
         let mask = masks[lanes.trailing_zeros() as usize % WARP];
-        if mask & warp.live != lanes || !LanesOf(lanes).all(|lane| masks[lane] == mask) {
+        if mask & warp.live != lanes || !LaneBits(lanes).all(|lane| masks[lane] == mask) {
             return Ok(false);
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn park(
     warp: &mut Warp,
     collective: &CollectiveOp,
     arriving: Fragment,
-) -> Executed {
+) -> StepResult {
     let Fragment { pc, mask: lanes, loops, .. } = arriving;
     if let (Members::Arriving, CollectiveKind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
         return barrier::arrive(turn, warp, (id, threads, role), pc, lanes);
@@ -86,7 +86,7 @@ pub(super) fn park(
 }
 
 /// Carries out every parked collective whose members are complete. True if there was one.
-pub(in crate::exec::run) fn settle(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp) -> Executed<bool> {
+pub(in crate::exec::run) fn settle(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp) -> StepResult<bool> {
     let mut progress = false;
     let mut index = 0;
     while index < warp.fragments.len() {
@@ -126,13 +126,13 @@ fn collective_at(code: &Code, pc: u32) -> Option<CollectiveOp> {
 }
 
 /// Lanes of a parked fragment that wait for no other lane; 0 if there are none.
-fn members(turn: &WarpTurn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Executed<u32> {
+fn members(turn: &WarpTurn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> StepResult<u32> {
     let Some(collective) = collective_at(turn.job.code, fragment.pc) else { return Ok(0) };
     let Members::Mask(reg) = collective.members else {
         return Ok(if fragment.mask == warp.live { fragment.mask } else { 0 });
     };
     let masks = &warp.regs.w32[reg as usize].0;
-    for lane in LanesOf(fragment.mask) {
+    for lane in LaneBits(fragment.mask) {
         let members = masks[lane];
         if members >> lane & 1 == 0 {
             warp.pc = fragment.pc;
@@ -142,7 +142,7 @@ fn members(turn: &WarpTurn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Exec
         }
         // Who has exited takes no part.
         let alive = members & warp.live;
-        if alive & !fragment.mask == 0 && LanesOf(alive).all(|other| masks[other] == members) {
+        if alive & !fragment.mask == 0 && LaneBits(alive).all(|other| masks[other] == members) {
             return Ok(alive);
         }
     }
@@ -158,7 +158,7 @@ pub(in crate::exec::run) fn awaited(code: &Code, warp: &Warp, fragment: Fragment
 }
 
 /// Carries out a collective for the lanes of one group.
-fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, lanes: u32) -> Executed {
+fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, lanes: u32) -> StepResult {
     warp.meet(lanes);
     let mut from_lane = [0; WARP];
     let regs = &mut warp.regs;
@@ -169,7 +169,7 @@ fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &Collective
             let values = regs.w32[a as usize].0;
             let (sources, clamps) = (regs.w32[source as usize].0, regs.w32[clamp as usize].0);
             let (mut in_range, mut missing) = (0, 0);
-            for lane in LanesOf(lanes) {
+            for lane in LaneBits(lanes) {
                 let (from, valid) = shuffle_source(mode, lane as u32, sources[lane], clamps[lane]);
                 in_range |= u32::from(valid) << lane;
                 from_lane[lane] = from as u8;
@@ -189,7 +189,7 @@ fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &Collective
             let yes = regs.p[a as usize] & lanes;
             let flag = |value: bool| if value { u32::MAX } else { 0 };
             match vote {
-                Vote::Ballot => LanesOf(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = yes),
+                Vote::Ballot => LaneBits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = yes),
                 Vote::All => regs.set_predicate(d, lanes, flag(yes == lanes)),
                 Vote::Any => regs.set_predicate(d, lanes, flag(yes != 0)),
                 Vote::Uniform => regs.set_predicate(d, lanes, flag(yes == lanes || yes == 0)),
@@ -200,9 +200,9 @@ fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &Collective
                 if wide { regs.w64[a as usize].0[lane] } else { regs.w32[a as usize].0[lane].into() }
             };
             let mut masks = [0_u32; 32];
-            LanesOf(lanes).for_each(|lane| masks[lane] = lanes_where(lanes, |other| value(other) == value(lane)));
-            let agree = LanesOf(lanes).all(|lane| masks[lane] == lanes);
-            for lane in LanesOf(lanes) {
+            LaneBits(lanes).for_each(|lane| masks[lane] = lanes_where(lanes, |other| value(other) == value(lane)));
+            let agree = LaneBits(lanes).all(|lane| masks[lane] == lanes);
+            for lane in LaneBits(lanes) {
                 let mask = if all && !agree { 0 } else { masks[lane] };
                 regs.w32[d as usize].0[lane] = mask;
             }
@@ -212,9 +212,9 @@ fn perform(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, collective: &Collective
         }
         CollectiveKind::Redux { op, d, a } => {
             let values = regs.w32[a as usize].0;
-            let words = LanesOf(lanes).map(|lane| u64::from(values[lane]));
+            let words = LaneBits(lanes).map(|lane| u64::from(values[lane]));
             let result = words.reduce(|x, y| op.apply(false, x, y)).unwrap_or_default() as u32;
-            LanesOf(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result);
+            LaneBits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result);
         }
         CollectiveKind::LoadMatrix { transposed, count, d, target } => {
             matrix::load(turn, warp, (transposed, count), d, target, lanes)?;

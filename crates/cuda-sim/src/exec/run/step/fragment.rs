@@ -5,10 +5,12 @@
 use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{LanesOf, PerLane, WARP, convert, float, half, integer, lanes_where, map1, map2, map3, test2};
+use crate::exec::lanes::{
+    LaneBits, PerLane, WARP, convert, float, half, integer, lanes_where, map1, map2, map3, test2,
+};
 use crate::exec::register::{HalfKind, R};
 use crate::exec::run::check::happens_before::clocks::Strength;
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::{Fragment, FragmentState, Warp};
 use crate::exec::window::resolve;
@@ -23,7 +25,7 @@ pub(in crate::exec::run) enum Stop {
 }
 
 /// Runs fragment `index` of `warp`. Dispatches once per call between the builds of the loop.
-pub(in crate::exec::run) fn run(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> Executed<Stop> {
+pub(in crate::exec::run) fn run(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> StepResult<Stop> {
     #[cfg(target_arch = "x86_64")]
     if turn.job.wide_vectors {
         // SAFETY: `wide_vectors` is set only where the processor has every feature named at `run_v3`.
@@ -53,7 +55,7 @@ pub(in crate::exec) fn has_wide_vectors() -> bool {
 /// The processor has the named features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn run_v3(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> Executed<Stop> {
+unsafe fn run_v3(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> StepResult<Stop> {
     steps(turn, warp, index)
 }
 
@@ -64,7 +66,7 @@ fn meeting_point(warp: &Warp, pc: u32) -> u32 {
 }
 
 #[inline(always)]
-fn steps(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> Executed<Stop> {
+fn steps(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> StepResult<Stop> {
     let code: &Code = turn.job.code;
     let Fragment { mut pc, mut mask, mut loops, .. } = warp.fragments.swap_remove(index);
     let mut limit = meeting_point(warp, pc);
@@ -114,7 +116,7 @@ fn steps(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> Executed
             }
             StepOp::Call { target, back } => {
                 let back = &mut warp.regs.w32[back as usize].0;
-                LanesOf(active).for_each(|lane| back[lane] = pc + 1);
+                LaneBits(active).for_each(|lane| back[lane] = pc + 1);
                 target
             }
             StepOp::BraTable(reg, table) => {
@@ -201,10 +203,10 @@ fn steps(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> Executed
 /// The functions that lanes call by the handles of a register.
 ///
 /// Stores `back`, the step where each lane continues.
-fn called(warp: &mut Warp, table: &[(u64, u32, R)], handle: R, back: u32, active: u32) -> Executed<[u32; WARP]> {
+fn called(warp: &mut Warp, table: &[(u64, u32, R)], handle: R, back: u32, active: u32) -> StepResult<[u32; WARP]> {
     let handles = warp.regs.w64[handle as usize].0;
     let mut targets = [0; WARP];
-    for lane in LanesOf(active) {
+    for lane in LaneBits(active) {
         let Some(&(_, target, register)) = table.iter().find(|(handle, ..)| *handle == handles[lane]) else {
             return trouble(lane, FaultKind::IllegalTarget(handles[lane]));
         };
@@ -232,7 +234,7 @@ fn leave(warp: &mut Warp, fragment: Fragment, active: u32, targets: [u32; WARP])
 
 /// Everything that neither branches nor waits.
 #[inline(always)]
-fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, active: u32) -> Executed {
+fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, active: u32) -> StepResult {
     let regs = &mut warp.regs;
     macro_rules! w32 {
         ($r:expr) => {
@@ -448,7 +450,7 @@ fn carry(warp: &mut Warp, op: StepOp, active: u32) {
     let regs = &mut warp.regs;
     let before = if carry_in { regs.p[cc as usize] } else { 0 };
     let mut after = 0;
-    for lane in LanesOf(active) {
+    for lane in LaneBits(active) {
         let carry = before >> lane & 1 == 1;
         let out = if wide {
             let (a, b) = (regs.w64[a as usize].0[lane], regs.w64[b as usize].0[lane]);

@@ -8,7 +8,7 @@ use crate::exec::fault::{Access, FaultKind, Space};
 use crate::exec::lanes::{FULL, WARP, float::canon, half};
 use crate::exec::register::{AddressOperand, HalfKind, R};
 use crate::exec::run::seen::Seen;
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 use crate::exec::run::turn::WarpTurn;
 use crate::exec::run::warp::Warp;
 use crate::exec::window::resolve;
@@ -16,7 +16,7 @@ use crate::exec::window::resolve;
 /// Bytes of one row of an 8 x 8 matrix of 16-bit elements.
 const ROW: u64 = 16;
 
-fn need_full_warp(warp: &Warp, lanes: u32) -> Executed {
+fn need_full_warp(warp: &Warp, lanes: u32) -> StepResult {
     if lanes == FULL {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub(super) fn load(
     d: [R; 4],
     target: AddressOperand,
     lanes: u32,
-) -> Executed {
+) -> StepResult {
     need_full_warp(warp, lanes)?;
     let mut addresses = warp.regs.addresses(target);
     let giving = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
@@ -85,7 +85,7 @@ pub(super) fn multiply(
     b: [R; 2],
     c: [R; 4],
     lanes: u32,
-) -> Executed {
+) -> StepResult {
     need_full_warp(warp, lanes)?;
     let word = |reg: R, lane: usize| warp.regs.w32[reg as usize].0[lane];
     let a = |r: usize, lane: usize| word(a[r], lane);

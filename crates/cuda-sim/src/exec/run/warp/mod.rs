@@ -11,11 +11,11 @@ use self::copies::AsyncCopies;
 use self::preset::{differs_by_lane, preset_value};
 use self::undefined::Undefined;
 use super::job::LaunchJob;
-use super::trouble::Executed;
+use super::trouble::StepResult;
 use super::written::Byte;
 use crate::exec::code::{Code, CodeStep, Preset};
 use crate::exec::collective::CollectiveOp;
-use crate::exec::lanes::{FULL, LanesOf, WARP};
+use crate::exec::lanes::{FULL, LaneBits, WARP};
 
 pub(super) use self::copies::PendingCopy;
 pub(super) use self::preset::thread_at;
@@ -177,7 +177,7 @@ impl Warp {
     /// For each lane, those that surely go together with it.
     pub(in crate::exec::run) fn groups(&self) -> [u32; WARP] {
         let mut groups = [0; WARP];
-        self.together.iter().for_each(|&group| LanesOf(group).for_each(|lane| groups[lane] = group));
+        self.together.iter().for_each(|&group| LaneBits(group).for_each(|lane| groups[lane] = group));
         groups
     }
 
@@ -194,7 +194,7 @@ impl Warp {
 
     /// Lanes come to a barrier of the whole block.
     pub(in crate::exec::run) fn arrive(&mut self, mask: u32) {
-        LanesOf(mask).for_each(|lane| self.arrived[lane] += 1);
+        LaneBits(mask).for_each(|lane| self.arrived[lane] += 1);
         self.skipped.iter_mut().for_each(|(lanes, _)| *lanes &= !mask);
     }
 
@@ -206,7 +206,7 @@ impl Warp {
         let ended = self.exists & !self.live;
         let past = self.skipped.iter().filter(|(_, barriers)| barriers >> barrier & 1 == 1);
         let lanes = past.fold(0, |lanes, (more, _)| lanes | more);
-        LanesOf(lanes & ended).find(|&lane| self.arrived[lane] + 1 == count)
+        LaneBits(lanes & ended).find(|&lane| self.arrived[lane] + 1 == count)
     }
 
     /// Where it is noted which registers hold nothing that is defined.
@@ -216,7 +216,7 @@ impl Warp {
 
     /// Checks a step that lanes of `mask` are about to make, and tracks its results.
     #[inline(never)]
-    pub(in crate::exec::run) fn follow(&mut self, code: &Code, step: &CodeStep, mask: u32, pc: u32) -> Executed {
+    pub(in crate::exec::run) fn follow(&mut self, code: &Code, step: &CodeStep, mask: u32, pc: u32) -> StepResult {
         let Some(mut undefined) = self.undefined.take() else { return Ok(()) };
         self.pc = pc;
         let outcome = undefined.step(&self.regs, code, step, mask);

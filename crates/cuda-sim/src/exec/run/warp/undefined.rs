@@ -10,10 +10,10 @@ use super::regs::Regs;
 use crate::exec::code::{Bin, Code, CodeStep, NO_GUARD, PredOp, StepOp};
 use crate::exec::collective::{BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{FULL, LanesOf, WARP, lanes_where};
+use crate::exec::lanes::{FULL, LaneBits, WARP, lanes_where};
 use crate::exec::operands::{Use, operands};
 use crate::exec::register::{AddressOperand, FileRegister, R, Slot};
-use crate::exec::run::trouble::{Executed, trouble};
+use crate::exec::run::trouble::{StepResult, trouble};
 
 /// The lanes in which registers are undefined.
 pub(in crate::exec::run) struct Undefined {
@@ -59,13 +59,13 @@ impl Undefined {
 }
 
 /// Lanes rely on something.
-fn rely(lanes: u32, used_as: &'static str) -> Executed {
+fn rely(lanes: u32, used_as: &'static str) -> StepResult {
     if lanes == 0 { Ok(()) } else { trouble(lanes.trailing_zeros() as usize, FaultKind::Undefined { used_as }) }
 }
 
 impl Undefined {
     /// Checks a step that lanes of `mask` are about to make, and tracks its results.
-    pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &CodeStep, mask: u32) -> Executed {
+    pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &CodeStep, mask: u32) -> StepResult {
         let mut active = mask;
         if step.guard != NO_GUARD {
             rely(self.of(code, FileRegister::Predicate(step.guard)) & mask, "the condition of an instruction")?;
@@ -161,7 +161,7 @@ impl Undefined {
     }
 
     /// Lanes come to a collective, whose operands other than data must be defined.
-    fn arrive(&mut self, code: &Code, collective: &CollectiveOp, active: u32) -> Executed {
+    fn arrive(&mut self, code: &Code, collective: &CollectiveOp, active: u32) -> StepResult {
         let word = |reg| self.of(code, FileRegister::W32(reg)) & active;
         if let Members::Mask(mask) = collective.members {
             rely(word(mask), "the mask of a collective")?;
@@ -223,7 +223,7 @@ impl Undefined {
         let word = |reg| self.of(code, FileRegister::W32(reg));
         let (a_words, b_words) = shape.words();
         let column = b[..b_words].iter().fold(0, |lanes, &reg| lanes | word(reg));
-        let spread = |lanes: u32| LanesOf(lanes).fold(0_u32, |groups, lane| groups | 1 << (lane / 4));
+        let spread = |lanes: u32| LaneBits(lanes).fold(0_u32, |groups, lane| groups | 1 << (lane / 4));
         let columns = spread(column);
         let rows = [0, 1].map(|half| {
             let words = a[..a_words].iter().skip(half).step_by(2);

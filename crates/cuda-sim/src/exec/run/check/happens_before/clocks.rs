@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::known::{GridKnowledge, KnownTimes, join};
 use super::places::Released;
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 use crate::exec::run::barrier::BARRIERS;
 
 /// The clocks that the lanes of a warp are ordered after.
@@ -32,11 +32,11 @@ impl Knowledge {
     /// Adds to `target` what `lanes` of `warp` know, and what they did up to `time`.
     fn publish(&self, (block, warp, lanes): (u32, usize, u32), time: u32, target: &mut Rc<GridKnowledge>) {
         let mut own = (*self.own).clone();
-        LanesOf(lanes).for_each(|lane| own.learn_lane(warp, lane, time));
+        LaneBits(lanes).for_each(|lane| own.learn_lane(warp, lane, time));
         let target = Rc::make_mut(target);
         target.join_block(block, &Rc::new(own));
         target.join(&self.others);
-        LanesOf(lanes).filter_map(|lane| self.of_lane(lane)).for_each(|apart| target.join(apart));
+        LaneBits(lanes).filter_map(|lane| self.of_lane(lane)).for_each(|apart| target.join(apart));
     }
 
     /// The lanes of `mask` learn `known`.
@@ -54,7 +54,7 @@ impl Knowledge {
             return;
         }
         let apart = Rc::make_mut(self.apart.get_or_insert_default());
-        for lane in LanesOf(mask) {
+        for lane in LaneBits(mask) {
             match &mut apart[lane] {
                 Some(own) => join(own, known),
                 none => *none = Some(known.clone()),
@@ -209,7 +209,7 @@ impl BlockClocks {
         clock.now += 1;
         let knowledge = &mut clock.knowledge;
         let mut joined = Rc::default();
-        for lane in LanesOf(mask) {
+        for lane in LaneBits(mask) {
             if let Some(apart) = knowledge.of_lane(lane) {
                 join(&mut joined, apart);
             }
@@ -221,7 +221,7 @@ impl BlockClocks {
             return;
         }
         let mut times = KnownTimes::default();
-        LanesOf(mask).for_each(|lane| times.learn_lane(warp, lane, met));
+        LaneBits(mask).for_each(|lane| times.learn_lane(warp, lane, met));
         Rc::make_mut(&mut joined).join_block(block, &Rc::new(times));
         knowledge.learn(block, mask, live, &joined);
     }
@@ -236,7 +236,7 @@ impl BlockClocks {
         let Knowledge { own, others, apart } = &clock.knowledge;
         gathered.own.join(own);
         join(&mut gathered.others, others);
-        for known in LanesOf(if apart.is_some() { mask } else { 0 }).filter_map(|lane| clock.knowledge.of_lane(lane)) {
+        for known in LaneBits(if apart.is_some() { mask } else { 0 }).filter_map(|lane| clock.knowledge.of_lane(lane)) {
             if let Some(times) = known.of_block(block) {
                 gathered.own.join(times);
             }
@@ -247,7 +247,7 @@ impl BlockClocks {
         if live & !mask == 0 {
             gathered.own.learn_warp(warp, clock.now);
         } else {
-            LanesOf(mask).for_each(|lane| gathered.own.learn_lane(warp, lane, clock.now));
+            LaneBits(mask).for_each(|lane| gathered.own.learn_lane(warp, lane, clock.now));
         }
         clock.now += 1;
     }

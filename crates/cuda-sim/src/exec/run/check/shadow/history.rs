@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::mark::{AccessMark, Race};
 use super::past::{Past, Set};
 use crate::exec::fault::Access;
-use crate::exec::lanes::LanesOf;
+use crate::exec::lanes::LaneBits;
 use crate::exec::run::check::happens_before::clocks::WarpClock;
 use crate::exec::run::check::happens_before::places::Released;
 
@@ -114,7 +114,7 @@ impl Present<'_> {
                 if earlier.warps == self.mark.warps && earlier.lanes == lanes && lanes.is_power_of_two() {
                     return None;
                 }
-            } else if LanesOf(earlier.warps).all(|warp| self.clock.of_warp(warp) >= earlier.time) {
+            } else if LaneBits(earlier.warps).all(|warp| self.clock.of_warp(warp) >= earlier.time) {
                 return None;
             }
         }
@@ -126,8 +126,8 @@ impl Present<'_> {
         let own = self.mark.block;
         let block = (earlier.block != own).then_some(earlier.block);
         let is_self = |lane: usize, (warp, other)| block.is_none() && 1_u32 << warp == self.mark.warps && lane == other;
-        let others = LanesOf(earlier.warps).flat_map(|warp| LanesOf(earlier.lanes).map(move |lane| (warp, lane)));
-        let pairs = LanesOf(lanes).flat_map(|lane| others.clone().map(move |other| (lane, other)));
+        let others = LaneBits(earlier.warps).flat_map(|warp| LaneBits(earlier.lanes).map(move |lane| (warp, lane)));
+        let pairs = LaneBits(lanes).flat_map(|lane| others.clone().map(move |other| (lane, other)));
         let found = pairs
             .filter(|&(lane, other)| !is_self(lane, other))
             .find(|&(lane, other)| !self.clock.knows(lane, block, own, other, earlier.time));
@@ -165,7 +165,7 @@ impl Present<'_> {
         more.reads.iter().find_map(|read| self.unordered(read, lanes)).or_else(|| {
             let mut past = rest.past.members(more.past).filter(|read| read.block != self.mark.block);
             past.find_map(|read| {
-                let lane = LanesOf(lanes).find(|&lane| self.clock.latest_of(lane, read.block) < read.time)?;
+                let lane = LaneBits(lanes).find(|&lane| self.clock.latest_of(lane, read.block) < read.time)?;
                 Some(Race { lane, ..self.any(&read, lanes) })
             })
         })

@@ -84,11 +84,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::exec::lanes::LanesOf;
+    use crate::exec::lanes::LaneBits;
 
     /// The threads of a mark, as warps and lanes.
     fn threads(mark: &AccessMark) -> BTreeSet<(usize, usize)> {
-        LanesOf(mark.warps).flat_map(|warp| LanesOf(mark.lanes).map(move |lane| (warp, lane))).collect()
+        LaneBits(mark.warps).flat_map(|warp| LaneBits(mark.lanes).map(move |lane| (warp, lane))).collect()
     }
 
     fn is_product(all: &BTreeSet<(usize, usize)>) -> bool {

@@ -7,7 +7,7 @@ use super::history::{Present, ShadowCell, SpilledCells};
 use super::mark::{AccessMark, Race};
 use super::volatile::Volatile;
 use crate::exec::fault::Access;
-use crate::exec::lanes::{LanesOf, WARP};
+use crate::exec::lanes::{LaneBits, WARP};
 use crate::exec::register::Slot;
 use crate::exec::run::check::happens_before::clocks::BlockClocks;
 use crate::exec::run::seen::Seen;
@@ -39,7 +39,7 @@ pub(in crate::exec::run::check) fn check(
     let granule = shadow.granule();
     let present = present(clocks, warp, seen, serial);
     if seen.writes {
-        for lane in LanesOf(seen.active) {
+        for lane in LaneBits(seen.active) {
             for place in granule.places(seen.addresses[lane], seen.bytes) {
                 let (cell, rest) = shadow.cell(place);
                 let race = present.write(cell, rest, lane, |other| is_same(warp, seen, lane, other));
@@ -51,13 +51,13 @@ pub(in crate::exec::run::check) fn check(
         return None;
     }
     let first = seen.addresses[seen.active.trailing_zeros() as usize % WARP];
-    if LanesOf(seen.active).all(|lane| seen.addresses[lane] == first) {
+    if LaneBits(seen.active).all(|lane| seen.addresses[lane] == first) {
         return granule.places(first, seen.bytes).find_map(|place| {
             let (cell, rest) = shadow.cell(place);
             present.read(cell, rest, seen.active).map(|race| (race, granule.address(place)))
         });
     }
-    for lane in LanesOf(seen.active) {
+    for lane in LaneBits(seen.active) {
         for place in granule.places(seen.addresses[lane], seen.bytes) {
             let (cell, rest) = shadow.cell(place);
             if let Some(race) = present.read(cell, rest, 1 << lane) {
@@ -116,7 +116,7 @@ fn strong(
     serial: u32,
 ) -> Option<(Race, u64)> {
     let (index, granule, order) = (warp.index as usize, shadow.granule(), seen.order);
-    for lane in LanesOf(seen.active) {
+    for lane in LaneBits(seen.active) {
         let address = seen.addresses[lane];
         for place in granule.places(address, seen.bytes) {
             let (cell, rest) = shadow.cell(place);

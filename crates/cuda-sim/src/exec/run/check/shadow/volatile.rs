@@ -10,7 +10,7 @@
 use super::history::{Present, ShadowCell, SpilledCells};
 use super::mark::Race;
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{FULL, LanesOf, WARP, lanes_where};
+use crate::exec::lanes::{FULL, LaneBits, WARP, lanes_where};
 use crate::exec::run::seen::Seen;
 
 /// Where a lane is with its volatile reads.
@@ -44,7 +44,7 @@ impl Volatile {
     /// Lanes make a fence or meet others.
     pub(in crate::exec::run) fn fence(&mut self, warp: usize, mask: u32) {
         if let Some(lanes) = self.0.get_mut(warp) {
-            LanesOf(mask).for_each(|lane| lanes[lane].owes = None);
+            LaneBits(mask).for_each(|lane| lanes[lane].owes = None);
         }
     }
 
@@ -52,7 +52,7 @@ impl Volatile {
     pub(in crate::exec::run::check) fn begin(&mut self, warp: usize, seen: &Seen<'_>) -> Option<Relied> {
         let lanes = self.0.get_mut(warp).filter(|_| matches!(seen.space, Space::Global | Space::Shared))?;
         let polls = seen.access == Access::Volatile && !seen.writes;
-        for lane in LanesOf(seen.active) {
+        for lane in LaneBits(seen.active) {
             let (state, place) = (&mut lanes[lane], (seen.space, seen.addresses[lane]));
             let again = polls && state.polled == place;
             if let Some((race, pc)) = state.owes.take().filter(|_| !again) {
