@@ -35,8 +35,9 @@ const CLASSES: usize = 15;
 
 /// Smaller pieces are cut from slabs of this many bytes.
 const SLAB_BYTES: usize = 64 << 10;
-/// Size classes above a request's own whose idle pieces it may take at the limit: up to 16 times
-/// as long.
+/// Size classes above a request's own that it may take idle pieces from, at the limit.
+///
+/// The pieces are up to 16 times as long.
 const LONGER_CLASSES: usize = 4;
 
 /// Counters and contents of the pool of pinned host memory.
@@ -316,7 +317,7 @@ impl PinnedPool {
     }
 }
 
-/// Cuts a slab into pieces of `class`: the first of them, with the others idle on the `shelf`.
+/// Cuts a slab into pieces of `class`, and returns one; the others are idle on the `shelf`.
 fn cut(class: usize, shelf: &Mutex<SizeClass>, slab: Slab) -> Option<SlabPart> {
     let (slab, length) = (Arc::new(slab), (SMALLEST_BYTES << class).max(SLAB_BYTES));
     let piece = |start| SlabPart {

@@ -54,8 +54,8 @@ impl<T: Precision> TextTraining<T> {
     /// Takes a step on a batch, and returns its loss and rate.
     ///
     /// The loss is the mean cross-entropy in nats, from before the step. A step whose gradients are
-    /// not finite is left out if norms are measured, as with a loss scale: the weights stay, and the
-    /// next step has its rate.
+    /// not finite is left out if norms are measured, as with a loss scale: the weights stay, and
+    /// the next step has its rate.
     pub(super) fn step(&mut self, q: &AnyQueue, batch: &TokenBatch) -> Result<[f32; 2], NnError> {
         let (inputs, targets) = uploaded(q, batch)?;
         q.clear(self.gradients.view_mut())?;
