@@ -2,7 +2,7 @@
 
 use core_types::blake2s::{BLOCK_WORDS, IV, SIGMA, START};
 
-use crate::simd::{LaneKernel, bits::BitVectors};
+use crate::simd::{LaneKernel, bits::Bits};
 
 /// The function G of Blake2s (RFC 7693, section 3.1): mixes `x` and `y` into four words.
 struct Mix<V> {
@@ -11,7 +11,7 @@ struct Mix<V> {
     y: V,
 }
 
-impl<L: BitVectors> LaneKernel<L> for Mix<L::V> {
+impl<L: Bits> LaneKernel<L> for Mix<L::V> {
     type Out = [L::V; 4];
 
     #[inline(always)]
@@ -52,7 +52,7 @@ macro_rules! round {
 ///
 /// The words of a block and of a chaining value are vectors.
 #[inline(always)]
-pub(crate) fn compress<L: BitVectors>(
+pub(crate) fn compress<L: Bits>(
     l: L,
     chain: [L::V; 8],
     block: &[L::V; BLOCK_WORDS],
@@ -105,7 +105,7 @@ pub(crate) fn compress<L: BitVectors>(
 ///
 /// A message has `bytes` bytes of `block`; the rest of `block` is zero.
 #[inline(always)]
-pub(crate) fn one_block<L: BitVectors>(l: L, block: &[L::V; BLOCK_WORDS], bytes: u64) -> [L::V; 8] {
+pub(crate) fn one_block<L: Bits>(l: L, block: &[L::V; BLOCK_WORDS], bytes: u64) -> [L::V; 8] {
     let mut chain = [l.splat(START[0]); 8];
     for (lanes, word) in chain.iter_mut().zip(START) {
         *lanes = l.splat(word);
@@ -117,7 +117,7 @@ pub(crate) fn one_block<L: BitVectors>(l: L, block: &[L::V; BLOCK_WORDS], bytes:
 ///
 /// `W` is a power of two.
 #[inline(always)]
-pub(crate) fn planes_of_rows<L: BitVectors, const W: usize>(l: L, mut rows: [L::V; W]) -> [L::V; W] {
+pub(crate) fn planes_of_rows<L: Bits, const W: usize>(l: L, mut rows: [L::V; W]) -> [L::V; W] {
     let mut bit = 1;
     while bit < W {
         let mut i = 0;
@@ -134,7 +134,7 @@ pub(crate) fn planes_of_rows<L: BitVectors, const W: usize>(l: L, mut rows: [L::
 
 /// The inverse of [`planes_of_rows`].
 #[inline(always)]
-pub(crate) fn rows_of_planes<L: BitVectors, const W: usize>(l: L, mut planes: [L::V; W]) -> [L::V; W] {
+pub(crate) fn rows_of_planes<L: Bits, const W: usize>(l: L, mut planes: [L::V; W]) -> [L::V; W] {
     let mut bit = W / 2;
     while bit > 0 {
         let mut i = 0;
@@ -156,7 +156,7 @@ mod tests {
 
     struct Agrees;
 
-    impl<L: BitVectors> LaneKernel<L> for Agrees {
+    impl<L: Bits> LaneKernel<L> for Agrees {
         type Out = ();
 
         #[inline(always)]
@@ -192,6 +192,6 @@ mod tests {
             dispatch(simd, Agrees);
         }
         #[cfg(target_arch = "x86_64")]
-        Agrees.run(crate::simd::bits::portable::PortableWords);
+        Agrees.run(crate::simd::bits::portable::Arrays);
     }
 }

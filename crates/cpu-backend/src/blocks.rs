@@ -31,16 +31,16 @@ pub(crate) struct FreedBlocks {
 type BlockKind = (TypeId, usize);
 
 /// A `Vec` of the elements of its kind.
-type AnyBlock = Box<dyn Any + Send>;
+type Block = Box<dyn Any + Send>;
 
 #[derive(Default)]
 struct KeptBlocks {
     bytes: usize,
-    by_kind: HashMap<BlockKind, Vec<AnyBlock>>,
+    by_kind: HashMap<BlockKind, Vec<Block>>,
 }
 
 impl KeptBlocks {
-    fn take(&mut self, kind: BlockKind, bytes: usize) -> Option<AnyBlock> {
+    fn take(&mut self, kind: BlockKind, bytes: usize) -> Option<Block> {
         let block = self.by_kind.get_mut(&kind)?.pop()?;
         self.bytes -= bytes;
         Some(block)
@@ -90,7 +90,7 @@ impl FreedBlocks {
     }
 
     /// A kept block of this kind, if there is one, and its reservation.
-    fn take_kept(&self, kind: BlockKind, bytes: usize) -> Result<(Option<AnyBlock>, Reservation), BackendError> {
+    fn take_kept(&self, kind: BlockKind, bytes: usize) -> Result<(Option<Block>, Reservation), BackendError> {
         // The block is taken before it is reserved: its bytes would count twice.
         let block = if bytes < LEAST_BYTES { None } else { self.kept().take(kind, bytes) };
         match (self.reserve(bytes as u64), block) {
@@ -111,7 +111,7 @@ impl FreedBlocks {
         }
     }
 
-    fn keep(&self, kind: BlockKind, bytes: usize, block: AnyBlock) {
+    fn keep(&self, kind: BlockKind, bytes: usize, block: Block) {
         let mut kept = self.kept();
         // Freed after the lock is released: returning memory to the system is slow.
         let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { KeptBlocks::default() };

@@ -21,7 +21,7 @@ use core_types::{
 
 use self::{
     logup::LastColumn,
-    program::{CheckedProgram, OutputUse, TileProgram},
+    program::{CheckedProgram, Outputs, TileProgram},
     tiles::ProgramRun,
 };
 use crate::checked::AirOps;
@@ -72,7 +72,7 @@ impl AirOps for CpuQueue {
     fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
         let AirColumns { params, outputs, instructions, masks, constants, .. } = op;
         let source = CheckedProgram::new(params, instructions, masks, constants, &[]);
-        let program = TileProgram::new(&source, OutputUse::Table(outputs.columns as usize));
+        let program = TileProgram::new(&source, Outputs::Table(outputs.columns as usize));
         let target = AirOutputs { planes: op.columns, factors: None, counters: shared(op.counters) };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.inputs, target)
     }
@@ -80,7 +80,7 @@ impl AirOps for CpuQueue {
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
         let source = CheckedProgram::new(params, instructions, masks, constants, challenges);
-        let program = TileProgram::new(&source, OutputUse::Sum(op.powers));
+        let program = TileProgram::new(&source, Outputs::Sum(op.powers));
         let logs = [params.log_rows, params.log_size];
         let target = AirOutputs { planes: op.sums, factors: Some(op.vanishing_inverses), counters: &[] };
         self.run_program(logs, &program, masks, op.values, target)
@@ -89,7 +89,7 @@ impl AirOps for CpuQueue {
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
         let AirFractions { params, instructions, masks, constants, challenges, .. } = op;
         let source = CheckedProgram::new(params, instructions, masks, constants, challenges);
-        let program = TileProgram::new(&source, OutputUse::Write);
+        let program = TileProgram::new(&source, Outputs::Write);
         let target = AirOutputs { planes: op.fractions, factors: None, counters: &[] };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.values, target)
     }

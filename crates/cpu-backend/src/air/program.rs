@@ -59,7 +59,7 @@ pub(super) struct Term {
 
 /// The use of a program's outputs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum OutputUse<'a> {
+pub(super) enum Outputs<'a> {
     /// Each is multiplied by its power, and all are added up.
     Sum(&'a [QM31]),
     /// Each is written, four planes of coordinates.
@@ -109,7 +109,7 @@ impl<'a> CheckedProgram<'a> {
 
 impl TileProgram {
     /// Makes a checked program ready.
-    pub(super) fn new(source: &CheckedProgram<'_>, outputs: OutputUse<'_>) -> Self {
+    pub(super) fn new(source: &CheckedProgram<'_>, outputs: Outputs<'_>) -> Self {
         // Registers start as the plane of zeros.
         let mut maker = Maker {
             steps: Vec::new(),
@@ -246,7 +246,7 @@ impl Maker {
         [0, 1, 2, 3].map(|k| operation(self, left[k], right[k]))
     }
 
-    fn step(&mut self, source: &CheckedProgram<'_>, outputs: OutputUse<'_>, step: &Instruction) {
+    fn step(&mut self, source: &CheckedProgram<'_>, outputs: Outputs<'_>, step: &Instruction) {
         let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
         let zero = self.constant(M31::ZERO);
         // Copies, constants and masks in place only rename planes; all else adds steps.
@@ -334,19 +334,19 @@ impl Maker {
         }
     }
 
-    fn output(&mut self, outputs: OutputUse<'_>, target: usize, planes: [PlaneAt; 4]) {
+    fn output(&mut self, outputs: Outputs<'_>, target: usize, planes: [PlaneAt; 4]) {
         let zero = self.constant(M31::ZERO);
         let basis = [QM31::ONE, QM31::I, QM31::U, QM31::I * QM31::U];
         for ((k, plane), basis) in planes.into_iter().enumerate().zip(basis) {
             match outputs {
-                OutputUse::Write => self.steps.push(PlaneStep::Write { source: plane, output: 4 * target + k }),
-                OutputUse::Table(_) if k > 0 => {}
-                OutputUse::Table(columns) if target < columns => {
+                Outputs::Write => self.steps.push(PlaneStep::Write { source: plane, output: 4 * target + k }),
+                Outputs::Table(_) if k > 0 => {}
+                Outputs::Table(columns) if target < columns => {
                     self.steps.push(PlaneStep::Write { source: plane, output: target });
                 }
-                OutputUse::Table(_) => self.steps.push(PlaneStep::Count(plane)),
-                OutputUse::Sum(_) if plane == zero => {}
-                OutputUse::Sum(powers) => {
+                Outputs::Table(_) => self.steps.push(PlaneStep::Count(plane)),
+                Outputs::Sum(_) if plane == zero => {}
+                Outputs::Sum(powers) => {
                     self.hold(plane);
                     self.terms.push(Term { plane, factor: powers[target] * basis });
                     self.accumulate();

@@ -14,7 +14,7 @@ use core_types::{
 use super::program::{PlaneAt, PlaneStep, TILE, Term, TileProgram};
 use crate::simd::{
     LaneKernel,
-    words::{WideSums, WordVectors, secure_product},
+    words::{Wide, WordVectors, secure_product},
 };
 
 /// A program over positions that follow each other.
@@ -82,7 +82,7 @@ impl TileMemory<'_> {
     }
 }
 
-impl<L: WideSums> LaneKernel<L> for ProgramRun<'_> {
+impl<L: Wide> LaneKernel<L> for ProgramRun<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -205,7 +205,7 @@ impl<L: WideSums> LaneKernel<L> for ProgramRun<'_> {
 
 /// Adds the products of four planes with their factors to the sums of the four coordinates.
 #[inline(always)]
-fn accumulate<L: WideSums>(l: L, tile: &TileMemory<'_>, terms: [Term; 4], sums: *mut u64) {
+fn accumulate<L: Wide>(l: L, tile: &TileMemory<'_>, terms: [Term; 4], sums: *mut u64) {
     let planes = [
         tile.source(terms[0].plane),
         tile.source(terms[1].plane),
@@ -267,7 +267,7 @@ fn mul_secure<L: WordVectors>(
 
 /// Adds reduced sums times factors to the output.
 #[inline(always)]
-fn add_sums<L: WideSums>(l: L, sums: *const u64, factors: *const u32, output: &mut [M31]) {
+fn add_sums<L: Wide>(l: L, sums: *const u64, factors: *const u32, output: &mut [M31]) {
     let whole = output.len() / L::WIDTH * L::WIDTH;
     let target = output.as_mut_ptr().cast::<u32>();
     for_vectors!(L, whole, at, {

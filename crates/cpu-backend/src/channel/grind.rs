@@ -16,7 +16,7 @@ use core_types::{
 use crate::{
     CpuQueue,
     blake2s::one_block,
-    simd::{LaneKernel, WIDEST, bits::BitVectors, dispatch},
+    simd::{LaneKernel, WIDEST, bits::Bits, dispatch},
 };
 
 /// Nonces that a thread takes at once; a power of two below the number of lower words.
@@ -50,7 +50,7 @@ struct Search {
     bits: u32,
 }
 
-impl<L: BitVectors> LaneKernel<L> for Search {
+impl<L: Bits> LaneKernel<L> for Search {
     type Out = Option<u64>;
 
     #[inline(always)]

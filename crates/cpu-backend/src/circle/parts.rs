@@ -15,7 +15,7 @@ use crate::{
     Simd,
     simd::{
         LaneKernel, dispatch,
-        words::{Slices, WideSums},
+        words::{Slices, Wide},
     },
 };
 
@@ -63,7 +63,7 @@ struct PartSums<'a, 'b> {
     sums: &'b mut [M31],
 }
 
-impl<L: WideSums> LaneKernel<L> for PartSums<'_, '_> {
+impl<L: Wide> LaneKernel<L> for PartSums<'_, '_> {
     type Out = ();
 
     #[inline(always)]

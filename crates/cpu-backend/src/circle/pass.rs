@@ -301,7 +301,7 @@ pub(super) struct StridedRows<Ptr> {
 ///
 /// Row `r` holds positions from `position + (r << layer)` on.
 #[derive(Clone, Copy)]
-pub(super) struct PassRange {
+pub(super) struct Pass {
     /// Words of each row, a multiple of the vector width.
     pub(super) width: usize,
     /// Log of the number of rows.
@@ -328,7 +328,7 @@ pub(super) struct PassRange {
 #[inline(always)]
 pub(super) unsafe fn radix<L: WordVectors, const R: usize, const INVERSE: bool>(
     l: L,
-    pass: PassRange,
+    pass: Pass,
     source: StridedRows<*const u32>,
     target: StridedRows<*mut u32>,
 ) {

@@ -6,7 +6,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::pass::{PassRange, StridedRows, Twiddles, block, radix};
+use super::pass::{Pass, StridedRows, Twiddles, block, radix};
 use crate::simd::{LaneKernel, Simd, dispatch, words::WordVectors};
 
 /// Consecutive positions, small enough for the first-level cache, and all their layers.
@@ -34,7 +34,7 @@ pub(super) struct TransformStrip {
     /// Where its result goes, with the same stride; equal to `source` or disjoint.
     pub(super) target: *mut u32,
     /// The rows and their layers; `skip` and `scale` apply to the strip as a whole.
-    pub(super) pass: PassRange,
+    pub(super) pass: Pass,
 }
 
 /// Words that a strip of more than three layers may hold.
@@ -134,7 +134,7 @@ fn pass_depth(remaining: u32) -> u32 {
 /// One pass of `depth` layers, as a kernel that tiles and strips call.
 struct RadixPass<const INVERSE: bool> {
     depth: u32,
-    pass: PassRange,
+    pass: Pass,
     source: StridedRows<*const u32>,
     target: StridedRows<*mut u32>,
 }
@@ -143,7 +143,7 @@ impl<const INVERSE: bool> RadixPass<INVERSE> {
     /// # Safety
     /// As [`radix`].
     #[inline(always)]
-    unsafe fn new(depth: u32, pass: PassRange, source: StridedRows<*const u32>, target: StridedRows<*mut u32>) -> Self {
+    unsafe fn new(depth: u32, pass: Pass, source: StridedRows<*const u32>, target: StridedRows<*mut u32>) -> Self {
         Self { depth, pass, source, target }
     }
 }
@@ -227,7 +227,7 @@ unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
     scale: u32,
 ) {
     let layer = log_block(L::LOG) + skip;
-    let pass = PassRange {
+    let pass = Pass {
         width: 1 << layer,
         log_rows: tile.log_len - layer,
         layer,
@@ -245,7 +245,7 @@ unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
 impl TransformStep for TransformStrip {
     #[inline(always)]
     unsafe fn run<L: WordVectors, const INVERSE: bool>(self, l: L) {
-        let PassRange { width, log_rows, layer, scale, .. } = self.pass;
+        let Pass { width, log_rows, layer, scale, .. } = self.pass;
         let source = StridedRows { first: self.source, stride: 1 << layer };
         let target = StridedRows { first: self.target, stride: 1 << layer };
         if log_rows <= 3 {
@@ -262,7 +262,7 @@ impl TransformStep for TransformStrip {
             let depth = pass_depth(remaining);
             let (first, last) = (remaining == log_rows, remaining == depth);
             let skip = if INVERSE { log_rows - remaining } else { remaining - depth };
-            let pass = PassRange { skip, scale: if last { scale } else { 0 }, ..self.pass };
+            let pass = Pass { skip, scale: if last { scale } else { 0 }, ..self.pass };
             let (from, to) = (if first { source } else { scratch_source }, if last { target } else { scratch });
             // SAFETY: at most STRIP_WORDS words go through the scratch, each written by the first pass before it is read.
             l.call(unsafe { RadixPass::<INVERSE>::new(depth, pass, from, to) });

@@ -7,7 +7,7 @@
 use backend_api::Queue;
 
 use super::{
-    pass::{PassRange, Twiddles},
+    pass::{Pass, Twiddles},
     steps::{STRIP_WORDS, StepRunner, TransformStrip, TransformTile, log_tile},
 };
 use crate::CpuQueue;
@@ -153,7 +153,7 @@ unsafe fn run_item(steps: impl StepRunner, region: &TransformRegion, first: bool
             let strips = (1usize << layer) / width;
             let start = (item / strips) << (layer + depth);
             let offset = start + item % strips * width;
-            let pass = PassRange {
+            let pass = Pass {
                 width,
                 log_rows: depth,
                 layer,

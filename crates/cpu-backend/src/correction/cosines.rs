@@ -19,12 +19,12 @@ const AHEAD: usize = 2048;
 
 /// A query with its length.
 #[derive(Clone, Copy)]
-pub(super) struct NormedQuery<'a> {
+pub(super) struct Query<'a> {
     features: &'a [f32],
     norm: f32,
 }
 
-impl<'a> NormedQuery<'a> {
+impl<'a> Query<'a> {
     /// Computes the length of a query.
     #[inline(always)]
     pub(super) fn new<L: Floats>(l: L, features: &'a [f32]) -> Self {
@@ -43,7 +43,7 @@ impl<'a> NormedQuery<'a> {
         sums: &mut [[f32; HALF]; GROUP],
     ) -> [f32; GROUP] {
         // A row of sums for each state.
-        let mut rows = StateRows { states, width: self.features.len(), at: 0 };
+        let mut rows = Rows { states, width: self.features.len(), at: 0 };
         if const { L::REGISTERS >= 32 } {
             // In a loop, the sums would not stay in registers.
             let (quarters, _) = sums.as_chunks_mut::<4>();
@@ -83,13 +83,13 @@ impl<'a> NormedQuery<'a> {
 }
 
 /// Rows of neighbouring states. The last one is repeated.
-struct StateRows<'a> {
+struct Rows<'a> {
     states: &'a [f32],
     width: usize,
     at: usize,
 }
 
-impl<'a> StateRows<'a> {
+impl<'a> Rows<'a> {
     /// Computes the sums of 16 rows, `R` rows at a time.
     #[inline(always)]
     fn sums<L: Floats, const R: usize>(&mut self, l: L, query: &[f32], sums: &mut [[f32; HALF]; GROUP]) {
@@ -138,7 +138,7 @@ mod tests {
 
         #[inline(always)]
         fn run(self, l: L) -> Self::Out {
-            let (width, query) = (self.query.len(), NormedQuery::new(l, self.query));
+            let (width, query) = (self.query.len(), Query::new(l, self.query));
             let grouped = query.similarities(l, self.states, self.norms, &mut [[0.0; HALF]; GROUP]);
             let state = |i: usize| &self.states[i * width..][..width];
             let single = |(i, &norm): (usize, &f32)| similarity(product(l, state(i), self.query), norm, query.norm);

@@ -6,7 +6,7 @@
 use backend_api::{BackendError, Buffer, Queue, ops::correction::SimilarStates};
 use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked};
 
-use super::cosines::{GROUP, NormedQuery};
+use super::cosines::{GROUP, Query};
 use crate::{
     CpuQueue,
     simd::{LaneKernel, dispatch, floats::Floats},
@@ -49,7 +49,7 @@ impl<L: Floats> LaneKernel<L> for Search<'_> {
             let states = &self.states[place as usize * width..][..len as usize * width];
             let norms = &self.norms[place as usize..][..len as usize];
             for (i, best) in self.words.chunks_exact_mut(count).enumerate() {
-                let query = NormedQuery::new(l, &self.queries[i * width..][..width]);
+                let query = Query::new(l, &self.queries[i * width..][..width]);
                 for (group, norms) in norms.chunks(GROUP).enumerate() {
                     let first = group * GROUP;
                     let states = &states[first * width..][..norms.len() * width];

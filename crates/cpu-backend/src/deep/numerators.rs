@@ -15,7 +15,7 @@ use crate::{
     Simd,
     simd::{
         LaneKernel, dispatch,
-        words::{Slices, WideSums},
+        words::{Slices, Wide},
     },
 };
 
@@ -70,7 +70,7 @@ struct TermGroup<'a, 'b, 'c> {
     planes: &'b mut [&'c mut [M31]; 4],
 }
 
-impl<L: WideSums> LaneKernel<L> for TermGroup<'_, '_, '_> {
+impl<L: Wide> LaneKernel<L> for TermGroup<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]

@@ -31,7 +31,7 @@ impl At<'_> {
 }
 
 /// The inputs of `cmp_eval_window`.
-pub(super) struct CmpWindowBatch<'a> {
+pub(super) struct CmpBatch<'a> {
     pub(super) params: &'a CmpWindowParams,
     pub(super) shape: CmpShape,
     pub(super) roots: &'a [Label],
@@ -40,7 +40,7 @@ pub(super) struct CmpWindowBatch<'a> {
     pub(super) at: At<'a>,
 }
 
-impl<'a> CmpWindowBatch<'a> {
+impl<'a> CmpBatch<'a> {
     /// The leaf corrections of the left and of the right side, from key `start` on.
     #[inline(always)]
     pub(super) fn leaves(&self, start: usize) -> [&'a [u128]; 2] {
@@ -67,7 +67,7 @@ pub(super) struct CmpSecrets<'a> {
 }
 
 /// The inputs of `dcf_eval_window`.
-pub(super) struct DcfWindowBatch<'a> {
+pub(super) struct DcfBatch<'a> {
     pub(super) params: &'a DcfWindowParams,
     pub(super) shape: DcfShape,
     pub(super) roots: &'a [Label],

@@ -4,7 +4,7 @@
 
 use core_types::AesKey;
 
-use crate::simd::blocks::{AesBlocks, StepVectors, TOGETHER};
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// The round keys of one cipher.
 ///
@@ -43,7 +43,7 @@ impl<L: AesBlocks> RoundKeys<L> {
 
 /// A step of zeros, to be filled.
 #[inline(always)]
-pub(super) fn room<L: AesBlocks>(l: L) -> StepVectors<L> {
+pub(super) fn room<L: AesBlocks>(l: L) -> Step<L> {
     [l.splat(0); TOGETHER]
 }
 
@@ -52,8 +52,8 @@ pub(super) fn room<L: AesBlocks>(l: L) -> StepVectors<L> {
 /// It holds the input of the first middle round and the words that the last round adds.
 #[derive(Clone, Copy)]
 pub(super) struct Passage<L: AesBlocks> {
-    entered: StepVectors<L>,
-    last: StepVectors<L>,
+    entered: Step<L>,
+    last: Step<L>,
 }
 
 impl<L: AesBlocks> Passage<L> {
@@ -82,14 +82,14 @@ impl<L: AesBlocks> Passage<L> {
     /// It has gone through the [accompanied](RoundKeys::accompanied) rounds since
     /// [`begin`](Self::begin).
     #[inline(always)]
-    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: L::State) -> StepVectors<L> {
+    pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: L::State) -> Step<L> {
         l.round(&mut state, &keys.middle[8]);
         l.end(state, &self.last)
     }
 
     /// All rounds.
     #[inline(always)]
-    pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> StepVectors<L> {
+    pub(super) fn leave(&self, l: L, keys: &RoundKeys<L>) -> Step<L> {
         let mut state = self.begin(l);
         for (_, key) in keys.accompanied() {
             l.round(&mut state, key);
@@ -100,7 +100,7 @@ impl<L: AesBlocks> Passage<L> {
 
 /// H(u) = AES(u) xor u of every block.
 #[inline(always)]
-pub(super) fn hash<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &StepVectors<L>) -> StepVectors<L> {
+pub(super) fn hash<L: AesBlocks>(l: L, keys: &RoundKeys<L>, u: &Step<L>) -> Step<L> {
     let mut passage = Passage::idle(l);
     for (i, u) in u.iter().enumerate() {
         passage.enter(l, keys, i, *u, l.splat(0));

@@ -12,7 +12,7 @@ use backend_api::ops::fss::GROUP;
 use core_types::cmp::CMP_TABLE_BITS;
 
 use super::{
-    batch::{At, CmpSecrets, CmpWindowBatch},
+    batch::{At, CmpBatch, CmpSecrets},
     cipher::{Passage, RoundKeys},
     dealer::{Children, NodePair},
     tables,
@@ -43,8 +43,8 @@ pub(super) const AHEAD: usize = 2;
 const _: () = assert!(AHEAD <= 2);
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
-pub(super) struct CmpEval<'a, 'b> {
-    pub(super) batch: &'a CmpWindowBatch<'a>,
+pub(super) struct Eval<'a, 'b> {
+    pub(super) batch: &'a CmpBatch<'a>,
     pub(super) first: usize,
     pub(super) rows: &'a mut [&'b mut [u32]],
 }
@@ -157,7 +157,7 @@ fn parities(blocks: &[u128; GROUP]) -> u32 {
     bits
 }
 
-impl CmpEval<'_, '_> {
+impl Eval<'_, '_> {
     /// Walks the levels `levels` of the steps from key `start` on, `points` walks per step.
     #[inline(always)]
     fn descend<L: AesBlocks>(
@@ -297,7 +297,7 @@ impl CmpEval<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> LaneKernel<L> for CmpEval<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Eval<'_, '_> {
     type Out = ();
 
     #[inline(always)]

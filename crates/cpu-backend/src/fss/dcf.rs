@@ -11,7 +11,7 @@ use backend_api::ops::fss::GROUP;
 use core_types::{MAX_VALUE_BLOCKS, PrgKeys, Ring};
 
 use super::{
-    batch::{At, DcfSecrets, DcfSections, DcfWindowBatch},
+    batch::{At, DcfBatch, DcfSecrets, DcfSections},
     cipher::{Passage, RoundKeys, hash},
     cmp::AHEAD,
     dealer::NodePair,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::simd::{
     LaneKernel,
-    blocks::{AesBlocks, StepVectors, TOGETHER},
+    blocks::{AesBlocks, Step, TOGETHER},
 };
 
 /// Number of points walked to together.
@@ -74,7 +74,7 @@ impl<'a> WordPair<'a> {
 
 /// Words of the two halves of each block.
 #[inline(always)]
-fn unzip<L: AesBlocks>(l: L, blocks: &StepVectors<L>, masks: L::V) -> [[u64; GROUP]; 2] {
+fn unzip<L: AesBlocks>(l: L, blocks: &Step<L>, masks: L::V) -> [[u64; GROUP]; 2] {
     let mut stored = [0u128; GROUP];
     for (i, block) in blocks.iter().enumerate() {
         l.store(&mut stored[i * L::N..], l.and(*block, masks));
@@ -90,8 +90,8 @@ fn unzip<L: AesBlocks>(l: L, blocks: &StepVectors<L>, masks: L::V) -> [[u64; GRO
 /// Evaluates the keys from `first` on, one for each element of a row.
 ///
 /// There is one of `rows` per point and payload word.
-pub(super) struct DcfEval<'a, 'b> {
-    pub(super) batch: &'a DcfWindowBatch<'a>,
+pub(super) struct Eval<'a, 'b> {
+    pub(super) batch: &'a DcfBatch<'a>,
     pub(super) first: usize,
     pub(super) rows: &'a mut [&'b mut [u64]],
 }
@@ -102,7 +102,7 @@ type DcfPaths<L> = Paths<L, MAX_VALUE_BLOCKS>;
 impl<L: AesBlocks> DcfPaths<L> {
     /// Adds value block `j` of the nodes, corrected where `controls` is set.
     #[inline(always)]
-    fn add(&mut self, l: L, j: usize, blocks: &StepVectors<L>, controls: &StepVectors<L>, corrections: WordPair<'_>) {
+    fn add(&mut self, l: L, j: usize, blocks: &Step<L>, controls: &Step<L>, corrections: WordPair<'_>) {
         for (i, (sum, block)) in self.gathered[j].iter_mut().zip(blocks).enumerate() {
             let correction = l.and(controls[i], corrections.load(l, i));
             *sum = l.add(*sum, l.add(*block, correction));
@@ -110,7 +110,7 @@ impl<L: AesBlocks> DcfPaths<L> {
     }
 }
 
-impl DcfEval<'_, '_> {
+impl Eval<'_, '_> {
     /// Walks the levels `levels` of the steps from key `start` on, `points` walks per step.
     #[inline(always)]
     fn descend<L: AesBlocks>(
@@ -278,7 +278,7 @@ impl DcfEval<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> LaneKernel<L> for DcfEval<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Eval<'_, '_> {
     type Out = ();
 
     #[inline(always)]
@@ -371,7 +371,7 @@ fn word_mask<L: AesBlocks>(l: L, width: Ring) -> L::V {
 
 /// Writes the halves of each block, masked, to one or two rows from column `at` on.
 #[inline(always)]
-fn store_words<L: AesBlocks>(l: L, blocks: &StepVectors<L>, mask: L::V, rows: &mut [&mut [u64]], at: usize) {
+fn store_words<L: AesBlocks>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mut [u64]], at: usize) {
     let words = unzip(l, blocks, mask);
     for (row, words) in rows.iter_mut().zip(&words) {
         let len = row.len().saturating_sub(at).min(TOGETHER * L::N);

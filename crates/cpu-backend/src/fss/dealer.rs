@@ -10,7 +10,7 @@ use super::{
     cipher::{RoundKeys, hash},
     walk::{PartyNodes, select},
 };
-use crate::simd::blocks::{AesBlocks, StepVectors, TOGETHER};
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// Both parties' nodes on the path of α, where their control bits differ.
 #[derive(Clone, Copy)]
@@ -20,8 +20,8 @@ pub(super) struct NodePair<L: AesBlocks> {
 
 /// The uncorrected left and right children of both parties.
 pub(super) struct Children<L: AesBlocks> {
-    pub(super) left: [StepVectors<L>; 2],
-    pub(super) right: [StepVectors<L>; 2],
+    pub(super) left: [Step<L>; 2],
+    pub(super) right: [Step<L>; 2],
 }
 
 impl<L: AesBlocks> NodePair<L> {
@@ -48,7 +48,7 @@ impl<L: AesBlocks> NodePair<L> {
 
     /// Moves to the children in `direction` of α and returns the correction words.
     #[inline(always)]
-    pub(super) fn descend(&mut self, l: L, keys: &RoundKeys<L>, direction: &StepVectors<L>) -> StepVectors<L> {
+    pub(super) fn descend(&mut self, l: L, keys: &RoundKeys<L>, direction: &Step<L>) -> Step<L> {
         let (one, seed_bits) = (l.splat(1), l.splat(!3));
         let Children { left, right } = self.children(l, keys);
         let mut words = [one; TOGETHER];

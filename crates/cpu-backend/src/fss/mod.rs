@@ -19,7 +19,7 @@ use backend_api::{
 };
 use core_types::pack::{packed_word, unpacked_element};
 
-use self::batch::{At, CmpAllBatch, CmpSecrets, CmpWindowBatch, DcfSecrets, DcfSections, DcfWindowBatch};
+use self::batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
 use crate::checked::FssOps;
 use crate::{CpuQueue, columns::cut_columns, simd::dispatch_aes};
 
@@ -33,18 +33,18 @@ const WORDS_PER_JOB: usize = 1 << 14;
 
 impl CpuQueue {
     /// Evaluates a batch whose views have the lengths of its shape.
-    fn eval_cmp(&self, batch: &CmpWindowBatch<'_>, shares: &mut [u32]) {
+    fn eval_cmp(&self, batch: &CmpBatch<'_>, shares: &mut [u32]) {
         let jobs = cut_columns(shares, batch.shape.row / GROUP, KEYS_PER_JOB / GROUP);
         self.for_jobs(jobs, |job, mut rows| {
-            dispatch_aes(self.simd(), cmp::CmpEval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+            dispatch_aes(self.simd(), cmp::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
     }
 
     /// Evaluates a batch whose views have the lengths of its shape.
-    fn eval_dcf(&self, batch: &DcfWindowBatch<'_>, shares: &mut [u64]) {
+    fn eval_dcf(&self, batch: &DcfBatch<'_>, shares: &mut [u64]) {
         let jobs = cut_columns(shares, batch.shape.count, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
-            dispatch_aes(self.simd(), dcf::DcfEval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
+            dispatch_aes(self.simd(), dcf::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
     }
 }
@@ -53,7 +53,7 @@ impl FssOps for CpuQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, shape: CmpShape) -> Result<(), BackendError> {
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
-        self.eval_cmp(&CmpWindowBatch { params, shape, roots, corrections, leaves, at }, shares);
+        self.eval_cmp(&CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl FssOps for CpuQueue {
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>, shape: DcfShape) -> Result<(), BackendError> {
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
-        self.eval_dcf(&DcfWindowBatch { params, shape, roots, corrections, values, last, at }, shares);
+        self.eval_dcf(&DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
         Ok(())
     }
 

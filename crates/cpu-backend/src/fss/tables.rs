@@ -7,10 +7,10 @@
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{cmp_table_share, cmp_table_unit, table_shares};
 
-use super::batch::{CmpAllBatch, CmpSecrets, CmpWindowBatch};
+use super::batch::{CmpAllBatch, CmpBatch, CmpSecrets};
 
 /// Evaluates the keys from `first` on that `rows`, one per point, have words for.
-pub(super) fn eval(batch: &CmpWindowBatch<'_>, first: usize, rows: &mut [&mut [u32]]) {
+pub(super) fn eval(batch: &CmpBatch<'_>, first: usize, rows: &mut [&mut [u32]]) {
     let (bits, shape) = (batch.params.bits, batch.shape);
     for (j, row) in rows.iter_mut().enumerate() {
         for (group, word) in row.iter_mut().enumerate() {

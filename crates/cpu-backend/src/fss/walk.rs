@@ -10,7 +10,7 @@ use backend_api::ops::fss::GROUP;
 use core_types::Label;
 
 use super::cipher::{Passage, RoundKeys, room};
-use crate::simd::blocks::{AesBlocks, StepVectors, TOGETHER};
+use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// The bits of a label that a seed uses.
 const SEED_BITS: u128 = !3;
@@ -43,7 +43,7 @@ pub(super) fn negate_if<L: AesBlocks>(l: L, mask: L::V, a: L::V) -> L::V {
 /// the seed.
 #[derive(Clone, Copy)]
 pub(super) struct PartyNodes<L: AesBlocks> {
-    pub(super) labels: StepVectors<L>,
+    pub(super) labels: Step<L>,
 }
 
 impl<L: AesBlocks> PartyNodes<L> {
@@ -55,7 +55,7 @@ impl<L: AesBlocks> PartyNodes<L> {
 
     /// The first of `pair` where `mask` is clear, the second where it is set.
     #[inline(always)]
-    pub(super) fn select(l: L, mask: &StepVectors<L>, pair: [&Self; 2]) -> Self {
+    pub(super) fn select(l: L, mask: &Step<L>, pair: [&Self; 2]) -> Self {
         let mut nodes = *pair[0];
         for (i, label) in nodes.labels.iter_mut().enumerate() {
             *label = select(l, mask[i], *label, pair[1].labels[i]);
@@ -88,7 +88,7 @@ impl<L: AesBlocks> PartyNodes<L> {
 
     /// The hash inputs: seeds with their lowest bit set where `direction` is.
     #[inline(always)]
-    pub(super) fn inputs(&self, l: L, direction: &StepVectors<L>) -> StepVectors<L> {
+    pub(super) fn inputs(&self, l: L, direction: &Step<L>) -> Step<L> {
         let mut inputs = *direction;
         for (i, u) in inputs.iter_mut().enumerate() {
             *u = self.input(l, i, l.and(*u, l.splat(1)));
@@ -123,7 +123,7 @@ impl<L: AesBlocks> PartyNodes<L> {
 /// Points whose bits are read by their place.
 #[derive(Clone, Copy)]
 pub(super) struct PointBits<L: AesBlocks> {
-    words: StepVectors<L>,
+    words: Step<L>,
 }
 
 impl<L: AesBlocks> PointBits<L> {
@@ -157,7 +157,7 @@ impl<L: AesBlocks> PointBits<L> {
 
     /// Where bit `place` differs from the same bit of `other`, spread over each block.
     #[inline(always)]
-    pub(super) fn differ(&self, l: L, other: &Self, place: u32) -> StepVectors<L> {
+    pub(super) fn differ(&self, l: L, other: &Self, place: u32) -> Step<L> {
         let mut masks = self.words;
         for (mask, other) in masks.iter_mut().zip(&other.words) {
             *mask = l.spread(l.shr(l.xor(*mask, *other), place));
@@ -181,7 +181,7 @@ impl<L: AesBlocks> PointBits<L> {
 /// Points or secrets, read from their highest bit on.
 #[derive(Clone, Copy)]
 pub(super) struct Directions<L: AesBlocks> {
-    rest: StepVectors<L>,
+    rest: Step<L>,
 }
 
 impl<L: AesBlocks> Directions<L> {
@@ -210,7 +210,7 @@ impl<L: AesBlocks> Directions<L> {
 
     /// The next bit of each key, spread over its block.
     #[inline(always)]
-    pub(super) fn next(&mut self, l: L) -> StepVectors<L> {
+    pub(super) fn next(&mut self, l: L) -> Step<L> {
         let mut directions = self.rest;
         for (c, rest) in directions.iter_mut().zip(&mut self.rest) {
             *c = l.sign(*rest);
@@ -225,7 +225,7 @@ impl<L: AesBlocks> Directions<L> {
 pub(super) struct Paths<L: AesBlocks, const K: usize> {
     pub(super) nodes: PartyNodes<L>,
     pub(super) points: PointBits<L>,
-    pub(super) gathered: [StepVectors<L>; K],
+    pub(super) gathered: [Step<L>; K],
 }
 
 impl<L: AesBlocks, const K: usize> Paths<L, K> {
@@ -239,7 +239,7 @@ impl<L: AesBlocks, const K: usize> Paths<L, K> {
     ///
     /// The walk continues to `points`.
     #[inline(always)]
-    fn select(l: L, mask: &StepVectors<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
         let mut gathered = pair[0].gathered;
         for (blocks, others) in gathered.iter_mut().zip(&pair[1].gathered) {
             for (i, block) in blocks.iter_mut().enumerate() {

@@ -51,8 +51,8 @@ impl<L: Floats> LaneKernel<L> for BinaryTask<'_> {
         while first < y.len() {
             let n = cursor.left().min(y.len() - first).min(most);
             let [at_a, at_b] = cursor.at();
-            let b = BinaryOperand::new(l, b.after(at_b), b_step, n, &mut wide_b);
-            let a = a.map(|a| BinaryOperand::new(l, a.after(at_a), a_step, n, &mut wide_a));
+            let b = Operand::new(l, b.after(at_b), b_step, n, &mut wide_b);
+            let a = a.map(|a| Operand::new(l, a.after(at_a), a_step, n, &mut wide_a));
             let (results, rounded) = match y.range(first..first + n) {
                 RealsMut::F32(y) => (y, None),
                 y => {
@@ -71,14 +71,14 @@ impl<L: Floats> LaneKernel<L> for BinaryTask<'_> {
 }
 
 /// The elements of an operand that a piece of the output takes.
-enum BinaryOperand<'a> {
+enum Operand<'a> {
     /// One for all.
     Constant(f32),
     /// One for each.
     Each(&'a [f32]),
 }
 
-impl<'a> BinaryOperand<'a> {
+impl<'a> Operand<'a> {
     /// `n` elements of `data`, `step` apart.
     ///
     /// Those that need it are brought to `wide`, and then `n` is at most its length.
@@ -105,7 +105,7 @@ impl<'a> BinaryOperand<'a> {
 
 /// `y = op(a, b)`, or `y = op(y, b)` without `a`. The function is selected once for a piece.
 #[inline(always)]
-fn combine(op: Binary, a: Option<BinaryOperand<'_>>, b: BinaryOperand<'_>, y: &mut [f32]) {
+fn combine(op: Binary, a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32]) {
     match op {
         Binary::Add => each(a, b, y, |a, b| Binary::Add.value(a, b)),
         Binary::Sub => each(a, b, y, |a, b| Binary::Sub.value(a, b)),
@@ -118,8 +118,8 @@ fn combine(op: Binary, a: Option<BinaryOperand<'_>>, b: BinaryOperand<'_>, y: &m
 
 /// `y = f(a, b)`, or `y = f(y, b)` without `a`.
 #[inline(always)]
-fn each(a: Option<BinaryOperand<'_>>, b: BinaryOperand<'_>, y: &mut [f32], f: impl Fn(f32, f32) -> f32) {
-    use BinaryOperand::{Constant, Each};
+fn each(a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32], f: impl Fn(f32, f32) -> f32) {
+    use Operand::{Constant, Each};
 
     // A loop for each form of the operands, so that the compiler uses vectors.
     match (a, b) {

@@ -237,12 +237,12 @@ pub(crate) fn fold<F: Fold, T: Real>(
     let part_len = (4 * CHUNK).div_ceil(inner.min(STRIP));
     let parts = len.div_ceil(part_len);
     if parts == 1 {
-        each_part::<F, T>(q, AxisParts::new(len, len), inner, x.into(), y, put);
+        each_part::<F, T>(q, Parts::new(len, len), inner, x.into(), y, put);
         return Ok(());
     }
     let _scratch = q.reserve_scratch::<F::Kept>(1, parts * y.len())?;
     let mut kept = vec![F::NONE; parts * y.len()];
-    each_part::<F, F::Kept>(q, AxisParts::new(len, part_len), inner, x.into(), &mut kept, &|to, from| {
+    each_part::<F, F::Kept>(q, Parts::new(len, part_len), inner, x.into(), &mut kept, &|to, from| {
         to.copy_from_slice(from)
     });
     for (y, kept) in y.chunks_mut(inner).zip(kept.chunks_mut(parts * inner)) {
@@ -260,13 +260,13 @@ pub(crate) fn fold<F: Fold, T: Real>(
 ///
 /// The last part may be shorter.
 #[derive(Clone, Copy)]
-struct AxisParts {
+struct Parts {
     len: usize,
     part_len: usize,
     count: usize,
 }
 
-impl AxisParts {
+impl Parts {
     fn new(len: usize, part_len: usize) -> Self {
         Self { len, part_len, count: len.div_ceil(part_len) }
     }
@@ -282,7 +282,7 @@ impl AxisParts {
 /// Folds each part; `out` is `outer x parts x inner`.
 fn each_part<F: Fold, O: Send>(
     q: &CpuQueue,
-    parts: AxisParts,
+    parts: Parts,
     inner: usize,
     x: Reals<'_>,
     out: &mut [O],
@@ -328,7 +328,7 @@ fn each_part<F: Fold, O: Send>(
 /// Parts of contiguous rows, one to a result.
 struct FoldRows<'a, F: Fold> {
     first: usize,
-    parts: AxisParts,
+    parts: Parts,
     x: Reals<'a>,
     kept: &'a mut [F::Kept],
 }

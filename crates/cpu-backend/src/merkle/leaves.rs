@@ -12,7 +12,7 @@ use core_types::{
 
 use crate::{
     blake2s::{compress, rows_of_planes},
-    simd::{LaneKernel, WIDEST, bits::BitVectors},
+    simd::{LaneKernel, WIDEST, bits::Bits},
 };
 
 /// Most leaves of a tile.
@@ -61,7 +61,7 @@ impl LeafTile<'_> {
     }
 }
 
-impl<L: BitVectors> LaneKernel<L> for LeafTile<'_> {
+impl<L: Bits> LaneKernel<L> for LeafTile<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -147,7 +147,7 @@ fn lift(part: &[u32], rows: usize, first: usize, out: &mut [u32]) {
 
 /// Writes the first words of the planes as digests: one per leaf, or a vector of lifted ones.
 #[inline(always)]
-fn store<L: BitVectors>(l: L, planes: &[[u32; TILE]; 8], leaves: &mut [Digest]) {
+fn store<L: Bits>(l: L, planes: &[[u32; TILE]; 8], leaves: &mut [Digest]) {
     let mut few = [Digest::default(); WIDEST];
     let direct = leaves.len() >= L::N;
     let target = bytemuck::must_cast_slice_mut::<_, u32>(if direct { &mut *leaves } else { &mut few[..L::N] });

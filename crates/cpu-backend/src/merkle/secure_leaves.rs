@@ -7,7 +7,7 @@ use core_types::blake2s::{BLOCK_WORDS, Digest};
 
 use crate::{
     blake2s::{one_block, planes_of_rows, rows_of_planes},
-    simd::{LaneKernel, WIDEST, bits::BitVectors},
+    simd::{LaneKernel, WIDEST, bits::Bits},
 };
 
 /// Leaves of values whose coordinates are in four planes.
@@ -20,7 +20,7 @@ pub(super) struct SecureLeaves<'a> {
     pub(super) leaves: &'a mut [Digest],
 }
 
-impl<L: BitVectors> LaneKernel<L> for SecureLeaves<'_> {
+impl<L: Bits> LaneKernel<L> for SecureLeaves<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use core_types::blake2s::{BLOCK_WORDS, Digest};
 use crate::{
     CpuQueue,
     blake2s::{one_block, planes_of_rows, rows_of_planes},
-    simd::{LaneKernel, WIDEST, bits::BitVectors, dispatch},
+    simd::{LaneKernel, WIDEST, bits::Bits, dispatch},
 };
 
 /// Log of the lowest nodes of a subtree: 64 KiB.
@@ -42,7 +42,7 @@ struct Subtree<'a> {
     levels: Vec<&'a mut [Digest]>,
 }
 
-impl<L: BitVectors> LaneKernel<L> for Subtree<'_> {
+impl<L: Bits> LaneKernel<L> for Subtree<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -107,14 +107,14 @@ impl MemberScratch<'_> {
         let (simd, rows, reset) = (self.simd, dh.len() / n, &mut self.reset[..]);
         let of_c = &self.turned[2 * n * n..];
         if self.p.variant == GruVariant::ResetAfter {
-            dispatch(simd, CandidateGradients::<true> { hidden: n, saved, dh, gates, reset });
+            dispatch(simd, Candidate::<true> { hidden: n, saved, dh, gates, reset });
             let start = Start::Result;
             dispatch(
                 simd,
                 PanelProduct { rows, k: n, n, a: reset, a_row: n, b: of_c, b_row: n, start, c: dh, c_row: n },
             );
         } else {
-            dispatch(simd, CandidateGradients::<false> { hidden: n, saved, dh, gates, reset });
+            dispatch(simd, Candidate::<false> { hidden: n, saved, dh, gates, reset });
             let (a, start) = (&gates[2 * n..], Start::Row(zeros));
             dispatch(
                 simd,
@@ -130,7 +130,7 @@ impl MemberScratch<'_> {
 /// The gradients of the sums of z and c.
 ///
 /// If the reset comes `AFTER` the product, also the gradients of the sums of r and of the product.
-struct CandidateGradients<'a, const AFTER: bool> {
+struct Candidate<'a, const AFTER: bool> {
     hidden: usize,
     saved: SavedMatrices<'a>,
     dh: &'a mut [f32],
@@ -138,7 +138,7 @@ struct CandidateGradients<'a, const AFTER: bool> {
     reset: &'a mut [f32],
 }
 
-impl<L: Floats, const AFTER: bool> LaneKernel<L> for CandidateGradients<'_, AFTER> {
+impl<L: Floats, const AFTER: bool> LaneKernel<L> for Candidate<'_, AFTER> {
     type Out = ();
 
     #[inline(always)]

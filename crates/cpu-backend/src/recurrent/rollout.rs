@@ -35,7 +35,7 @@ struct RolloutLane<'a> {
 }
 
 /// A lane in progress.
-struct RunningLane<'t, 'a> {
+struct Running<'t, 'a> {
     lane: &'t mut RolloutLane<'a>,
     cell: CellResults,
     /// What biases and features but the first add to the gates.
@@ -138,13 +138,13 @@ fn run_f32(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, f32>) -> Result<(), Backe
     let features = Features { params, given: x, back: back.zip(back_bias).map(|(weights, biases)| [weights, biases]) };
     let (simd, view) = (q.simd(), StateTransform { params, norm: gamma.zip(beta).map(|(gamma, beta)| [gamma, beta]) });
     q.for_jobs(tasks, |_, mut lanes| {
-        let mut running: Vec<RunningLane<'_, '_>> = lanes.iter_mut().map(RunningLane::new).collect();
+        let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(Running::new).collect();
         for step in 0..steps {
             for lane in &mut running {
                 // A step of the units, from the features or the value fed back.
                 lane.see(simd, &features, step);
                 lane.step(simd);
-                let RunningLane {
+                let Running {
                     lane: RolloutLane { h, combined, entropy, trajectory, states, member, row, .. },
                     losses,
                     ..
@@ -171,7 +171,7 @@ fn run_f32(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, f32>) -> Result<(), Backe
         }
         // Without steps, the combined states are still results.
         if steps == 0 {
-            for RunningLane { lane: RolloutLane { h, combined, first, member, row, .. }, .. } in &mut running {
+            for Running { lane: RolloutLane { h, combined, first, member, row, .. }, .. } in &mut running {
                 let (rows, mut losses, mut entropy) = (first.len(), [0.0; ROWS], [0.0; ROWS]);
                 let (losses, entropy) = (&mut losses[..rows], &mut entropy[..rows]);
                 let first = params.state_index(*member as u64, 0, *row as u64);
@@ -183,7 +183,7 @@ fn run_f32(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, f32>) -> Result<(), Backe
 }
 
 /// Feeds the mean of all lanes' losses back to each.
-fn share_mean(lanes: &mut [RunningLane<'_, '_>]) {
+fn share_mean(lanes: &mut [Running<'_, '_>]) {
     let rows = lanes.first().map_or(0, |lane| lane.fed.len());
     for row in 0..rows {
         let sum: f64 = lanes.iter().map(|lane| f64::from(lane.losses[row])).sum();
@@ -192,7 +192,7 @@ fn share_mean(lanes: &mut [RunningLane<'_, '_>]) {
     }
 }
 
-impl<'t, 'a> RunningLane<'t, 'a> {
+impl<'t, 'a> Running<'t, 'a> {
     /// The lane before its first step.
     fn new(lane: &'t mut RolloutLane<'a>) -> Self {
         let (hidden, rows) = (lane.weights.hidden, lane.entropy.len());

@@ -9,12 +9,12 @@
 //! dv, over the heads that share them and their blocks of queries in order.
 
 use super::{
-    blocks::{FloatRows, HeadRows, KEYS, QUERIES, ScaleRows, TransposeRows, cut, elements},
-    operands::AttentionOperands,
+    blocks::{HeadRows, KEYS, QUERIES, Rows, ScaleRows, TransposeRows, cut, elements},
+    operands::Operands,
     products::TransposedProduct,
     repair::{self, Gradients},
     results::{HeadResults, is_finite},
-    scores::ScoreBlock,
+    scores::Block,
 };
 use crate::{
     Simd,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Lengths of the arrays of a task that makes dq.
-fn query_lens(o: &AttentionOperands<'_>) -> [usize; 8] {
+fn query_lens(o: &Operands<'_>) -> [usize; 8] {
     let (dim, scores) = (o.dim(), KEYS * QUERIES);
     let factors = if o.dropout().is_some() { scores } else { 0 };
     let wide = if o.widens() { KEYS * dim } else { 0 };
@@ -32,7 +32,7 @@ fn query_lens(o: &AttentionOperands<'_>) -> [usize; 8] {
 }
 
 /// Lengths of the arrays of a task that makes dk and dv.
-fn key_lens(o: &AttentionOperands<'_>) -> [usize; 11] {
+fn key_lens(o: &Operands<'_>) -> [usize; 11] {
     let (dim, scores) = (o.dim(), KEYS * QUERIES);
     let factors = if o.dropout().is_some() { scores } else { 0 };
     let [keys, queries] = if o.widens() { [KEYS, QUERIES].map(|rows| rows * dim) } else { [0; 2] };
@@ -41,22 +41,22 @@ fn key_lens(o: &AttentionOperands<'_>) -> [usize; 11] {
 }
 
 /// Elements of scratch of a task that makes dq.
-pub(super) fn query_scratch(o: &AttentionOperands<'_>) -> usize {
+pub(super) fn query_scratch(o: &Operands<'_>) -> usize {
     elements(query_lens(o))
 }
 
 /// Elements of scratch of a task that makes dk and dv.
-pub(super) fn key_scratch(o: &AttentionOperands<'_>) -> usize {
+pub(super) fn key_scratch(o: &Operands<'_>) -> usize {
     elements(key_lens(o))
 }
 
 /// Elements of scratch of [`deltas`].
-pub(super) fn delta_scratch(o: &AttentionOperands<'_>) -> usize {
+pub(super) fn delta_scratch(o: &Operands<'_>) -> usize {
     if o.widens() { 2 * QUERIES * o.dim() } else { 0 }
 }
 
 /// The sums `g_t . y_t` of a head.
-pub(super) fn deltas(simd: Simd, o: &AttentionOperands<'_>, y: HeadRows<'_>, g: HeadRows<'_>, to: &mut [f32]) {
+pub(super) fn deltas(simd: Simd, o: &Operands<'_>, y: HeadRows<'_>, g: HeadRows<'_>, to: &mut [f32]) {
     let mut memory = vec![0.0; delta_scratch(o)];
     let (wide_y, wide_g) = memory.split_at_mut(delta_scratch(o) / 2);
     for (i, to) in to.chunks_mut(QUERIES).enumerate() {
@@ -79,7 +79,7 @@ pub(super) fn queries(simd: Simd, b: &Gradients<'_>, head: [usize; 2], first: us
     let (limits, most) = o.limits(head[0], first, queries);
     let (keys, values) = (o.keys_of(o.kv_head(head)), o.values_of(o.kv_head(head)));
     for key in (0..most).step_by(KEYS) {
-        let block = ScoreBlock { head, query: first, queries, key, keys: KEYS.min(most - key) };
+        let block = Block { head, query: first, queries, key, keys: KEYS.min(most - key) };
         let rows = [keys.block(simd, key, block.keys, wide_k), values.block(simd, key, block.keys, wide_v)];
         gradients(simd, b, &block, &limits, [&*q, &*g], rows, [&mut *scores, &mut *products, &mut *factors]);
         dispatch(
@@ -129,7 +129,7 @@ pub(super) fn keys(
             if most <= first {
                 continue;
             }
-            let block = ScoreBlock { head, query, queries, key: first, keys: all.min(most - first) };
+            let block = Block { head, query, queries, key: first, keys: all.min(most - first) };
             let q_rows = o.queries_of(head).block(simd, query, queries, wide_q);
             let g_rows = b.gradients_of(head).block(simd, query, queries, wide_g);
             dispatch(simd, TransposeRows { rows: q_rows, count: queries, dim, factor: o.p.scale, to: &mut *q });
@@ -156,10 +156,10 @@ pub(super) fn keys(
 fn gradients(
     simd: Simd,
     b: &Gradients<'_>,
-    block: &ScoreBlock,
+    block: &Block,
     limits: &[usize; QUERIES],
     [q, g]: [&[f32]; 2],
-    [k, v]: [FloatRows<'_>; 2],
+    [k, v]: [Rows<'_>; 2],
     [scores, products, factors]: [&mut [f32]; 3],
 ) {
     block.scores(simd, &b.o, limits, q, k, scores);
@@ -177,7 +177,7 @@ fn gradients(
 }
 
 /// `to += weights rows`, with a row of weights for each key and a column for each query.
-fn add_product(simd: Simd, block: &ScoreBlock, weights: &[f32], rows: FloatRows<'_>, dim: usize, to: &mut [f32]) {
+fn add_product(simd: Simd, block: &Block, weights: &[f32], rows: Rows<'_>, dim: usize, to: &mut [f32]) {
     dispatch(
         simd,
         PanelProduct {
@@ -198,8 +198,8 @@ fn add_product(simd: Simd, block: &ScoreBlock, weights: &[f32], rows: FloatRows<
 /// The sums of the products of rows.
 struct DotPairs<'a> {
     dim: usize,
-    a: FloatRows<'a>,
-    b: FloatRows<'a>,
+    a: Rows<'a>,
+    b: Rows<'a>,
     to: &'a mut [f32],
 }
 

@@ -37,12 +37,12 @@ pub(super) fn cut<const C: usize>(memory: &mut [f32], lens: [usize; C]) -> [&mut
 
 /// Rows of f32, which start every `stride` elements.
 #[derive(Clone, Copy)]
-pub(super) struct FloatRows<'a> {
+pub(super) struct Rows<'a> {
     pub(super) x: &'a [f32],
     pub(super) stride: usize,
 }
 
-impl<'a> FloatRows<'a> {
+impl<'a> Rows<'a> {
     /// The first `dim` elements of row `i`.
     #[inline(always)]
     pub(super) fn row(self, i: usize, dim: usize) -> &'a [f32] {
@@ -73,18 +73,18 @@ impl<'a> HeadRows<'a> {
     }
 
     /// `count` rows from row `first`; rows that are not f32 are widened into `wide`.
-    pub(super) fn block<'w>(self, simd: Simd, first: usize, count: usize, wide: &'w mut [f32]) -> FloatRows<'w>
+    pub(super) fn block<'w>(self, simd: Simd, first: usize, count: usize, wide: &'w mut [f32]) -> Rows<'w>
     where
         'a: 'w,
     {
         let rows = Self { x: self.x.after(first * self.stride), ..self };
         match rows.x.as_f32() {
             // The stride of a single row may be any number.
-            Some(x) => FloatRows { x, stride: if count == 1 { self.dim } else { self.stride } },
+            Some(x) => Rows { x, stride: if count == 1 { self.dim } else { self.stride } },
             None => {
                 let wide = &mut wide[..count * self.dim];
                 dispatch(simd, WidenRows { rows, to: &mut *wide });
-                FloatRows { x: wide, stride: self.dim }
+                Rows { x: wide, stride: self.dim }
             }
         }
     }
@@ -111,7 +111,7 @@ impl<L: Floats> LaneKernel<L> for WidenRows<'_> {
 ///
 /// Columns after the last row, up to a multiple of [`SIDE`], become zeros.
 pub(super) struct TransposeRows<'a> {
-    pub(super) rows: FloatRows<'a>,
+    pub(super) rows: Rows<'a>,
     pub(super) count: usize,
     pub(super) dim: usize,
     pub(super) factor: f32,

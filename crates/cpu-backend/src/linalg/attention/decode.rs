@@ -9,9 +9,9 @@ use backend_api::{BackendError, Buffer, Queue};
 use core_types::params::attention::MAX_HEAD_DIM;
 
 use super::{
-    blocks::{FloatRows, SIDE, cut, elements},
-    operands::AttentionOperands,
-    results::{AttentionResults, normalise},
+    blocks::{Rows, SIDE, cut, elements},
+    operands::Operands,
+    results::{Results, normalise},
 };
 use crate::{
     CpuQueue, Simd,
@@ -34,7 +34,7 @@ const HEADS_OF_A_JOB: usize = 16;
 
 /// How the work is cut into tasks: for each head of keys, its parts one after the other.
 #[derive(Clone, Copy)]
-struct HeadParts {
+struct Parts {
     kv_heads: usize,
     /// Parts of a head.
     of_head: usize,
@@ -46,8 +46,8 @@ struct HeadParts {
     width: usize,
 }
 
-impl HeadParts {
-    fn of(o: &AttentionOperands<'_>) -> Self {
+impl Parts {
+    fn of(o: &Operands<'_>) -> Self {
         let [kv_heads, keys, queries] = [o.p.kv_heads, o.p.keys, o.p.queries].map(|len| len as usize);
         Self { kv_heads, of_head: keys.div_ceil(PART), queries, rows: o.group() * queries, width: o.dim() + 2 }
     }
@@ -69,7 +69,7 @@ impl HeadParts {
     }
 
     /// Lengths of the arrays of a task.
-    fn lens(&self, o: &AttentionOperands<'_>) -> [usize; 4] {
+    fn lens(&self, o: &Operands<'_>) -> [usize; 4] {
         let factors = if o.dropout().is_some() { PART } else { 0 };
         let wide = if o.widens() { KEYS_AT_ONCE * o.dim() } else { 0 };
         [self.rows * self.q_width(o.dim()), self.rows * PART, factors, wide]
@@ -77,12 +77,8 @@ impl HeadParts {
 }
 
 /// All queries of an op that has [`FEW_QUERIES`] of them at most.
-pub(super) fn run(
-    queue: &CpuQueue,
-    o: &AttentionOperands<'_>,
-    results: &AttentionResults<'_>,
-) -> Result<(), BackendError> {
-    let (parts, simd) = (HeadParts::of(o), queue.simd());
+pub(super) fn run(queue: &CpuQueue, o: &Operands<'_>, results: &Results<'_>) -> Result<(), BackendError> {
+    let (parts, simd) = (Parts::of(o), queue.simd());
     let [batch, heads] = [o.p.batch, o.p.heads].map(|len| len as usize);
     let tasks = batch.saturating_mul(parts.kv_heads).saturating_mul(parts.of_head);
     let mut partial = queue.zeros::<f32>(tasks.saturating_mul(parts.task_len()))?;
@@ -96,7 +92,7 @@ pub(super) fn run(
 }
 
 /// One task: a part of the keys of a head.
-fn part(simd: Simd, o: &AttentionOperands<'_>, parts: HeadParts, task: usize, partial: &mut [f32]) {
+fn part(simd: Simd, o: &Operands<'_>, parts: Parts, task: usize, partial: &mut [f32]) {
     let (dim, first) = (o.dim(), task % parts.of_head * PART);
     let kv_head = [task / parts.of_head / parts.kv_heads, task / parts.of_head % parts.kv_heads];
     let q_width = parts.q_width(dim);
@@ -145,14 +141,7 @@ fn part(simd: Simd, o: &AttentionOperands<'_>, parts: HeadParts, task: usize, pa
 }
 
 /// Adds up the parts of the queries of a head.
-fn add_parts(
-    simd: Simd,
-    o: &AttentionOperands<'_>,
-    parts: HeadParts,
-    partial: &[f32],
-    head: [usize; 2],
-    results: &AttentionResults<'_>,
-) {
+fn add_parts(simd: Simd, o: &Operands<'_>, parts: Parts, partial: &[f32], head: [usize; 2], results: &Results<'_>) {
     let (dim, kv_head) = (o.dim(), o.kv_head(head));
     for query in 0..parts.queries {
         let row = head[1] % o.group() * parts.queries + query;
@@ -184,7 +173,7 @@ struct DotRows<'a> {
     dim: usize,
     q: &'a [f32],
     q_width: usize,
-    k: FloatRows<'a>,
+    k: Rows<'a>,
     count: usize,
     /// The place of the first key in the rows of scores.
     at: usize,
@@ -271,7 +260,7 @@ struct AddValues<'a> {
     /// The place of the first value in the rows of weights.
     at: usize,
     count: usize,
-    v: FloatRows<'a>,
+    v: Rows<'a>,
     partial: &'a mut [f32],
 }
 
@@ -303,7 +292,7 @@ impl<L: Floats> LaneKernel<L> for AddValues<'_> {
 fn add_columns<L: Floats, const V: usize, const SHORT: bool>(
     l: L,
     weights: &[f32],
-    v: FloatRows<'_>,
+    v: Rows<'_>,
     j: usize,
     y: &mut [f32],
 ) -> usize {

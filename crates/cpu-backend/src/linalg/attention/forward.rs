@@ -7,10 +7,10 @@
 
 use super::{
     blocks::{KEYS, QUERIES, ScaleRows, TransposeRows, cut, elements},
-    operands::AttentionOperands,
+    operands::Operands,
     products::TransposedProduct,
-    results::{AttentionResults, normalise},
-    scores::{ScoreBlock, UNROLL},
+    results::{Results, normalise},
+    scores::{Block, UNROLL},
 };
 use crate::{
     Simd,
@@ -19,25 +19,19 @@ use crate::{
 };
 
 /// Lengths of the arrays of a task.
-fn lens(o: &AttentionOperands<'_>) -> [usize; 5] {
+fn lens(o: &Operands<'_>) -> [usize; 5] {
     let dim = o.dim();
     let factors = if o.dropout().is_some() { KEYS * QUERIES } else { 0 };
     [dim * QUERIES, KEYS * QUERIES, QUERIES * dim, factors, if o.widens() { KEYS * dim } else { 0 }]
 }
 
 /// Elements of scratch of a task.
-pub(super) fn scratch(o: &AttentionOperands<'_>) -> usize {
+pub(super) fn scratch(o: &Operands<'_>) -> usize {
     elements(lens(o))
 }
 
 /// One task: the queries of a block from `first`.
-pub(super) fn run(
-    simd: Simd,
-    o: &AttentionOperands<'_>,
-    head: [usize; 2],
-    first: usize,
-    results: &AttentionResults<'_>,
-) {
+pub(super) fn run(simd: Simd, o: &Operands<'_>, head: [usize; 2], first: usize, results: &Results<'_>) {
     let (dim, queries) = (o.dim(), QUERIES.min(o.p.queries as usize - first));
     let mut memory = vec![0.0; scratch(o)];
     let [q, scores, y, factors, wide] = cut(&mut memory, lens(o));
@@ -45,9 +39,9 @@ pub(super) fn run(
     dispatch(simd, TransposeRows { rows, count: queries, dim, factor: o.p.scale, to: &mut *q });
     let (limits, most) = o.limits(head[0], first, queries);
     let (keys, values) = (o.keys_of(o.kv_head(head)), o.values_of(o.kv_head(head)));
-    let mut state = SoftmaxState { greatest: [f32::NEG_INFINITY; QUERIES], sum: [0.0; QUERIES], decay: [0.0; QUERIES] };
+    let mut state = State { greatest: [f32::NEG_INFINITY; QUERIES], sum: [0.0; QUERIES], decay: [0.0; QUERIES] };
     for key in (0..most).step_by(KEYS) {
-        let block = ScoreBlock { head, query: first, queries, key, keys: KEYS.min(most - key) };
+        let block = Block { head, query: first, queries, key, keys: KEYS.min(most - key) };
         // Scores become weights.
         block.scores(simd, o, &limits, q, keys.block(simd, key, block.keys, wide), scores);
         let factors = block.factors(simd, o, factors);
@@ -80,7 +74,7 @@ pub(super) fn run(
 }
 
 /// The softmax of each query so far.
-struct SoftmaxState {
+struct State {
     greatest: [f32; QUERIES],
     sum: [f32; QUERIES],
     /// The factor that the last block gave to the weights before it.
@@ -94,7 +88,7 @@ struct WeighBlock<'a> {
     /// Empty without dropout.
     factors: &'a [f32],
     scores: &'a mut [f32],
-    state: &'a mut SoftmaxState,
+    state: &'a mut State,
 }
 
 impl<L: Floats> LaneKernel<L> for WeighBlock<'_> {

@@ -20,9 +20,9 @@ use backend_api::{
 
 use self::{
     blocks::{HeadRows, KEYS, QUERIES},
-    operands::{AttentionOperands, Masks},
+    operands::{Masks, Operands},
     repair::Gradients,
-    results::{AttentionResults, HeadResults},
+    results::{HeadResults, Results},
 };
 use super::reals::Reals;
 use crate::{CpuQueue, checked::AttentionOps};
@@ -34,8 +34,8 @@ impl AttentionOps for CpuQueue {
         if [p.batch, p.heads, p.queries].contains(&0) || p.dim == 0 && lse.is_empty() {
             return Ok(());
         }
-        let o = AttentionOperands::new(p, [q, k, v].map(Reals::from), masks, state);
-        let results = AttentionResults::new(HeadResults::new(y.into(), p.y, p.dim), lse);
+        let o = Operands::new(p, [q, k, v].map(Reals::from), masks, state);
+        let results = Results::new(HeadResults::new(y.into(), p.y, p.dim), lse);
         self.attend(&o, &results)
     }
 
@@ -46,7 +46,7 @@ impl AttentionOps for CpuQueue {
             return Ok(());
         }
         let masks = Masks { key_lens, keep, addend };
-        let o = AttentionOperands::new(p, [q, k, v].map(Reals::from), masks, state);
+        let o = Operands::new(p, [q, k, v].map(Reals::from), masks, state);
         let dq = HeadResults::new(dq.into(), p.q, p.dim);
         let dk = HeadResults::new(dk.into(), p.k, p.dim);
         let dv = HeadResults::new(dv.into(), p.v, p.dim);
@@ -55,7 +55,7 @@ impl AttentionOps for CpuQueue {
 }
 
 impl CpuQueue {
-    fn attend(&self, o: &AttentionOperands<'_>, results: &AttentionResults<'_>) -> Result<(), BackendError> {
+    fn attend(&self, o: &Operands<'_>, results: &Results<'_>) -> Result<(), BackendError> {
         if o.p.queries <= decode::FEW_QUERIES {
             return decode::run(self, o, results);
         }
@@ -73,7 +73,7 @@ impl CpuQueue {
     /// The gradients of [`attend`](Self::attend), from its results `y` and the gradient `g`.
     fn attention_gradients(
         &self,
-        o: &AttentionOperands<'_>,
+        o: &Operands<'_>,
         [y, g]: [Reals<'_>; 2],
         lse: &[f32],
         dq: &HeadResults<'_>,

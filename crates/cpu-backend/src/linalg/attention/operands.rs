@@ -18,7 +18,7 @@ pub(super) struct Masks<'a> {
 
 /// The operands of a forward or backward pass.
 #[derive(Clone, Copy)]
-pub(super) struct AttentionOperands<'a> {
+pub(super) struct Operands<'a> {
     pub(super) p: &'a AttentionParams,
     q: Reals<'a>,
     k: Reals<'a>,
@@ -27,7 +27,7 @@ pub(super) struct AttentionOperands<'a> {
     dropout: DropoutParams,
 }
 
-impl<'a> AttentionOperands<'a> {
+impl<'a> Operands<'a> {
     /// Dropout follows the record `state`, if there is one.
     pub(super) fn new(
         p: &'a AttentionParams,

@@ -9,7 +9,7 @@ use core_types::params::attention::MAX_HEAD_DIM;
 
 use super::{
     blocks::HeadRows,
-    operands::{AttentionOperands, dot},
+    operands::{Operands, dot},
 };
 use crate::linalg::reals::Reals;
 
@@ -18,7 +18,7 @@ const DIM: usize = MAX_HEAD_DIM as usize;
 /// The operands of a backward pass.
 #[derive(Clone, Copy)]
 pub(super) struct Gradients<'a> {
-    pub(super) o: AttentionOperands<'a>,
+    pub(super) o: Operands<'a>,
     pub(super) g: Reals<'a>,
     pub(super) lse: &'a [f32],
     /// The sums `g_t . y_t`.
@@ -62,7 +62,7 @@ fn round(sums: &[f64; DIM], factor: f64, to: &mut [f32]) {
 
 /// The result of a query that reads a key.
 #[cold]
-pub(super) fn result(o: &AttentionOperands<'_>, head: [usize; 2], query: usize, to: &mut [f32]) {
+pub(super) fn result(o: &Operands<'_>, head: [usize; 2], query: usize, to: &mut [f32]) {
     let values = o.values_of(o.kv_head(head));
     let keys = 0..o.limit(head[0], query);
     let scores = keys.clone().filter_map(|key| o.score(head, query, key));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use core_types::params::attention::HeadStrides;
 
-use super::{operands::AttentionOperands, repair};
+use super::{operands::Operands, repair};
 use crate::{
     Simd,
     linalg::{convert::narrow, reals::RealsMut},
@@ -58,13 +58,13 @@ impl<L: Floats> LaneKernel<L> for NarrowRows<'_> {
 }
 
 /// The results that all tasks write.
-pub(super) struct AttentionResults<'a> {
+pub(super) struct Results<'a> {
     y: HeadResults<'a>,
     /// Empty if not wanted.
     lse: Mutex<&'a mut [f32]>,
 }
 
-impl<'a> AttentionResults<'a> {
+impl<'a> Results<'a> {
     pub(super) fn new(y: HeadResults<'a>, lse: &'a mut [f32]) -> Self {
         Self { y, lse: Mutex::new(lse) }
     }
@@ -73,7 +73,7 @@ impl<'a> AttentionResults<'a> {
     pub(super) fn write(
         &self,
         simd: Simd,
-        o: &AttentionOperands<'_>,
+        o: &Operands<'_>,
         head: [usize; 2],
         first: usize,
         rows: &[f32],
@@ -92,7 +92,7 @@ impl<'a> AttentionResults<'a> {
 ///
 /// Returns the logarithm of the sum of the exponentials of its scores.
 pub(super) fn normalise(
-    o: &AttentionOperands<'_>,
+    o: &Operands<'_>,
     head: [usize; 2],
     query: usize,
     greatest: f32,

@@ -4,8 +4,8 @@
 //! lanes, and the order of each sum depends on the keys alone.
 
 use super::{
-    blocks::{FloatRows, KEYS, QUERIES, SIDE},
-    operands::AttentionOperands,
+    blocks::{KEYS, QUERIES, Rows, SIDE},
+    operands::Operands,
 };
 use crate::{
     Simd,
@@ -22,7 +22,7 @@ const COUNTERS: usize = KEYS / 4 + 1;
 
 /// A block of the queries and keys of a head.
 #[derive(Clone, Copy)]
-pub(super) struct ScoreBlock {
+pub(super) struct Block {
     /// The batch and the head of the queries.
     pub(super) head: [usize; 2],
     pub(super) query: usize,
@@ -33,7 +33,7 @@ pub(super) struct ScoreBlock {
     pub(super) keys: usize,
 }
 
-impl ScoreBlock {
+impl Block {
     /// Columns that are computed. The last ones may stand for no query.
     pub(super) fn columns(&self) -> usize {
         self.queries.next_multiple_of(SIDE)
@@ -45,7 +45,7 @@ impl ScoreBlock {
     }
 
     /// Products of the rows of the keys and the columns `of`.
-    pub(super) fn products(&self, simd: Simd, dim: usize, of: &[f32], rows: FloatRows<'_>, to: &mut [f32]) {
+    pub(super) fn products(&self, simd: Simd, dim: usize, of: &[f32], rows: Rows<'_>, to: &mut [f32]) {
         dispatch(
             simd,
             PanelProduct {
@@ -69,10 +69,10 @@ impl ScoreBlock {
     pub(super) fn scores(
         &self,
         simd: Simd,
-        o: &AttentionOperands<'_>,
+        o: &Operands<'_>,
         limits: &[usize; QUERIES],
         q: &[f32],
-        k: FloatRows<'_>,
+        k: Rows<'_>,
         scores: &mut [f32],
     ) {
         self.products(simd, o.dim(), q, k, scores);
@@ -90,7 +90,7 @@ impl ScoreBlock {
     }
 
     /// Factors of dropout, laid out as scores; returns nothing if there is no dropout.
-    pub(super) fn factors<'a>(&self, simd: Simd, o: &AttentionOperands<'_>, factors: &'a mut [f32]) -> &'a [f32] {
+    pub(super) fn factors<'a>(&self, simd: Simd, o: &Operands<'_>, factors: &'a mut [f32]) -> &'a [f32] {
         if o.dropout().is_none() {
             return &[];
         }
@@ -101,8 +101,8 @@ impl ScoreBlock {
 
 /// Adds the mask; keys that it leaves out get -inf, whatever their scores are.
 struct AddMask<'a> {
-    o: &'a AttentionOperands<'a>,
-    block: &'a ScoreBlock,
+    o: &'a Operands<'a>,
+    block: &'a Block,
     scores: &'a mut [f32],
 }
 
@@ -160,8 +160,8 @@ impl<L: Floats> LaneKernel<L> for LimitKeys<'_> {
 }
 
 struct DropoutFactors<'a> {
-    o: &'a AttentionOperands<'a>,
-    block: &'a ScoreBlock,
+    o: &'a Operands<'a>,
+    block: &'a Block,
     to: &'a mut [f32],
 }
 

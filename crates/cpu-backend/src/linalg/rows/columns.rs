@@ -24,7 +24,7 @@ use crate::{
 const STRIP: usize = 64;
 
 /// A value of each column of a strip.
-type StripRow = [f32; STRIP];
+type Row = [f32; STRIP];
 
 /// The places of the vectors in a row.
 ///
@@ -108,7 +108,7 @@ impl SoftmaxStrip<'_> {
     ///
     /// Columns past the strip stay as they are.
     #[inline(always)]
-    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [StripRow]) {
+    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [Row]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         for o in 0..self.outers {
             for (c, row) in to.iter_mut().enumerate() {
@@ -123,7 +123,7 @@ impl SoftmaxStrip<'_> {
 
     /// Copies the results into `to`, as [`gather`](Self::gather) does.
     #[inline(always)]
-    fn gather_results<L: Floats>(&self, l: L, to: &mut [StripRow]) {
+    fn gather_results<L: Floats>(&self, l: L, to: &mut [Row]) {
         let (width, len) = (self.width, to.len());
         match &self.results {
             SoftmaxStripResults::Block(block) => {
@@ -145,7 +145,7 @@ impl SoftmaxStrip<'_> {
 
     /// Writes the results.
     #[inline(always)]
-    fn scatter<L: Floats>(self, l: L, from: &[StripRow]) {
+    fn scatter<L: Floats>(self, l: L, from: &[Row]) {
         let width = self.width;
         match self.results {
             SoftmaxStripResults::Block(mut block) => {
@@ -170,7 +170,7 @@ impl SoftmaxStrip<'_> {
 ///
 /// Rounding errors thus do not grow with the length of the axis.
 #[inline(always)]
-fn join(sums: &mut [f64; STRIP], part: &StripRow) {
+fn join(sums: &mut [f64; STRIP], part: &Row) {
     sums.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part));
 }
 
@@ -190,7 +190,7 @@ impl SoftmaxStripForward<'_> {
     /// Applies the mask to the gathered logits.
     ///
     /// Returns which columns have an element that is not left out.
-    fn apply_mask(&self, logits: &mut [StripRow]) -> [bool; STRIP] {
+    fn apply_mask(&self, logits: &mut [Row]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         let mut any = [matches!(self.mask, MaskSlice::None); STRIP];
@@ -260,7 +260,7 @@ impl<L: Floats> LaneKernel<L> for SoftmaxStripForward<'_> {
 }
 
 #[inline(always)]
-fn softmax<L: Floats>(l: L, z: &mut [StripRow], greatest: &StripRow) {
+fn softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
     let mut sums = [0.0f64; STRIP];
     for part in z.chunks_mut(PART_STEPS) {
         let mut of_part = [0.0; STRIP];
@@ -284,7 +284,7 @@ fn softmax<L: Floats>(l: L, z: &mut [StripRow], greatest: &StripRow) {
 }
 
 #[inline(always)]
-fn log_softmax<L: Floats>(l: L, z: &mut [StripRow], greatest: &StripRow, lowest: f32) {
+fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row, lowest: f32) {
     // Sums of exponentials and numbers of ties of each column.
     let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
     for part in z.chunks(PART_STEPS) {
@@ -338,7 +338,7 @@ impl<L: Floats> LaneKernel<L> for SoftmaxStripBackward<'_> {
         let mut sums = column_sums(l, self.kind, y, g);
         let lost = sums.iter().any(|&sum| self.kind.may_lose_zeros(sum));
         // An element of 0 is left out, whatever its gradient and the sum.
-        let leave_out = |g: &mut [StripRow]| {
+        let leave_out = |g: &mut [Row]| {
             let elements = g.as_flattened_mut().iter_mut().zip(y.as_flattened());
             elements.filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
         };
@@ -363,7 +363,7 @@ impl<L: Floats> LaneKernel<L> for SoftmaxStripBackward<'_> {
 
 /// The sum that the gradients of each column share.
 #[inline(always)]
-fn column_sums<L: Floats>(l: L, kind: SoftmaxVariant, y: &[StripRow], g: &[StripRow]) -> StripRow {
+fn column_sums<L: Floats>(l: L, kind: SoftmaxVariant, y: &[Row], g: &[Row]) -> Row {
     let mut sums = [0.0f64; STRIP];
     for (y, g) in y.chunks(PART_STEPS).zip(g.chunks(PART_STEPS)) {
         let mut of_part = [0.0; STRIP];

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::BitVectors;
+use super::Bits;
 use crate::simd::{Avx2, instructions, memory};
 
 /// Words turned by shifts; by whole bytes a shuffle does it in one step.
@@ -12,7 +12,7 @@ macro_rules! rotated {
     };
 }
 
-impl BitVectors for Avx2 {
+impl Bits for Avx2 {
     const LOG: u32 = 3;
     type V = __m256i;
 

@@ -2,21 +2,21 @@
 
 use core::arch::x86_64::*;
 
-use super::BitVectors;
+use super::Bits;
 use crate::simd::{Avx512, instructions, memory};
 
 /// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
-type PickTable = [i32; 16];
+type Table = [i32; 16];
 
-const EVEN: PickTable = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
-const ODD: PickTable = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
-const FIRST_ZIPPED: PickTable = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
-const SECOND_ZIPPED: PickTable = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
+const EVEN: Table = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+const ODD: Table = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+const FIRST_ZIPPED: Table = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+const SECOND_ZIPPED: Table = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
 
 impl Avx512 {
     /// The words of two vectors that both tables pick.
     #[inline(always)]
-    fn picked(self, a: __m512i, b: __m512i, [first, second]: [&PickTable; 2]) -> (__m512i, __m512i) {
+    fn picked(self, a: __m512i, b: __m512i, [first, second]: [&Table; 2]) -> (__m512i, __m512i) {
         // SAFETY: `self` proves AVX-512.
         unsafe {
             let (first, second) =
@@ -26,7 +26,7 @@ impl Avx512 {
     }
 }
 
-impl BitVectors for Avx512 {
+impl Bits for Avx512 {
     const LOG: u32 = 4;
     type V = __m512i;
 

@@ -14,7 +14,7 @@ use super::Token;
 /// Operations on vectors of `2^LOG` words.
 ///
 /// A value of the implementing token proves that the processor has the instructions.
-pub(crate) trait BitVectors: Token {
+pub(crate) trait Bits: Token {
     /// Log of the number of words.
     const LOG: u32;
     /// Number of words.
@@ -55,12 +55,12 @@ pub(crate) trait BitVectors: Token {
 
 #[cfg(test)]
 mod tests {
-    use super::BitVectors;
+    use super::Bits;
     use crate::simd::{LaneKernel, dispatch, levels};
 
     struct Laws;
 
-    impl<L: BitVectors> LaneKernel<L> for Laws {
+    impl<L: Bits> LaneKernel<L> for Laws {
         type Out = ();
 
         #[inline(always)]
@@ -98,6 +98,6 @@ mod tests {
             dispatch(simd, Laws);
         }
         #[cfg(target_arch = "x86_64")]
-        Laws.run(super::portable::PortableWords);
+        Laws.run(super::portable::Arrays);
     }
 }

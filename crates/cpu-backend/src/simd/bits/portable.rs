@@ -4,21 +4,21 @@
 
 use core::array;
 
-use super::BitVectors;
+use super::Bits;
 #[cfg(not(target_arch = "x86_64"))]
-use crate::simd::Portable as PortableWords;
+use crate::simd::Portable as Arrays;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::tokens::plain_token;
 
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct PortableWords;
+pub(crate) struct Arrays;
 
 #[cfg(target_arch = "x86_64")]
-plain_token!(PortableWords);
+plain_token!(Arrays);
 
-impl BitVectors for PortableWords {
+impl Bits for Arrays {
     const LOG: u32 = 2;
     type V = [u32; 4];
 

@@ -4,7 +4,7 @@
 
 use core::arch::x86_64::*;
 
-use super::BitVectors;
+use super::Bits;
 use crate::simd::{Portable, instructions, memory};
 
 /// Words turned by shifts.
@@ -14,7 +14,7 @@ macro_rules! rotated {
     };
 }
 
-impl BitVectors for Portable {
+impl Bits for Portable {
     const LOG: u32 = 2;
     type V = __m128i;
 

@@ -13,7 +13,7 @@ use core_types::bitsliced::{double, sub_bytes, transposed, xor};
 const PLACES: usize = 16;
 
 /// The words of the four columns of 32 blocks.
-pub(super) type BlockColumns = [[u32; 4]; 32];
+pub(super) type Columns = [[u32; 4]; 32];
 
 /// 32 blocks between rounds: plane k has in word `place` bit k of that byte of every block.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Planes {
     }
 
     /// The planes of `blocks`.
-    pub(super) fn of_blocks(blocks: &BlockColumns) -> Self {
+    pub(super) fn of_blocks(blocks: &Columns) -> Self {
         // four blocks at a time: byte b of a word then belongs to block b, and words are in the order of places
         let mut groups = Self::ZERO;
         for (group, blocks) in groups.0.iter_mut().zip(blocks.as_chunks::<4>().0) {
@@ -49,7 +49,7 @@ impl Planes {
     }
 
     /// The blocks.
-    pub(super) fn blocks(&self) -> BlockColumns {
+    pub(super) fn blocks(&self) -> Columns {
         let mut groups = Self::ZERO;
         for place in 0..PLACES {
             groups.put(place, transposed(self.at(place)));

@@ -71,11 +71,11 @@ pub(crate) trait AesBlocks: Copy {
     /// The key of a middle round.
     fn round_key(self, key: u128) -> Self::RoundKey;
     /// A step to which the first round key was added, on its way into the middle rounds.
-    fn begin(self, step: &StepVectors<Self>) -> Self::State;
+    fn begin(self, step: &Step<Self>) -> Self::State;
     /// One middle round.
     fn round(self, state: &mut Self::State, key: &Self::RoundKey);
     /// The last round, with a key for each block.
-    fn end(self, state: Self::State, last: &StepVectors<Self>) -> StepVectors<Self>;
+    fn end(self, state: Self::State, last: &Step<Self>) -> Step<Self>;
     /// Prefetches the line that holds `s[0]`, if there is one.
     fn prefetch<T>(self, s: &[T]);
     /// Prefetches every line of `s`, which starts at the beginning of a line.
@@ -86,4 +86,4 @@ pub(crate) trait AesBlocks: Copy {
 }
 
 /// Vectors of one step.
-pub(crate) type StepVectors<L> = [<L as AesBlocks>::V; TOGETHER];
+pub(crate) type Step<L> = [<L as AesBlocks>::V; TOGETHER];

@@ -4,7 +4,7 @@
 macro_rules! in_registers {
     ($vector:ty: round = $round:path, last_round = $last_round:path) => {
         type V = $vector;
-        type State = StepVectors<Self>;
+        type State = Step<Self>;
         type RoundKey = $vector;
 
         #[inline(always)]
@@ -13,12 +13,12 @@ macro_rules! in_registers {
         }
 
         #[inline(always)]
-        fn begin(self, step: &StepVectors<Self>) -> StepVectors<Self> {
+        fn begin(self, step: &Step<Self>) -> Step<Self> {
             *step
         }
 
         #[inline(always)]
-        fn round(self, state: &mut StepVectors<Self>, key: &$vector) {
+        fn round(self, state: &mut Step<Self>, key: &$vector) {
             for v in state {
                 // SAFETY: `self` proves the instructions of its vectors.
                 *v = unsafe { $round(*v, *key) };
@@ -26,7 +26,7 @@ macro_rules! in_registers {
         }
 
         #[inline(always)]
-        fn end(self, mut state: StepVectors<Self>, last: &StepVectors<Self>) -> StepVectors<Self> {
+        fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
             for (v, key) in state.iter_mut().zip(last) {
                 // SAFETY: `self` proves the instructions of its vectors.
                 *v = unsafe { $last_round(*v, *key) };

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesBlocks, StepVectors, registers::in_registers};
+use super::{AesBlocks, Step, registers::in_registers};
 use crate::simd::{Vaes256, instructions, memory, shifts};
 
 const N: usize = 2;

@@ -254,7 +254,7 @@ mod tests {
             dispatch(simd, Halves);
         }
         #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
-        Halves.run(super::portable::PortableFloats);
+        Halves.run(super::portable::Arrays);
     }
 
     #[test]
@@ -263,6 +263,6 @@ mod tests {
             dispatch(simd, Laws);
         }
         #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
-        Laws.run(super::portable::PortableFloats);
+        Laws.run(super::portable::Arrays);
     }
 }

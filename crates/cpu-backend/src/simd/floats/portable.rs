@@ -7,7 +7,7 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use super::Floats;
 #[cfg(any(feature = "arrays", not(target_arch = "x86_64")))]
-use crate::simd::Portable as PortableFloats;
+use crate::simd::Portable as Arrays;
 #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 use crate::simd::tokens::plain_token;
 
@@ -16,17 +16,17 @@ const N: usize = 8;
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 #[derive(Clone, Copy)]
-pub(crate) struct PortableFloats;
+pub(crate) struct Arrays;
 
 #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
-plain_token!(PortableFloats);
+plain_token!(Arrays);
 
 #[inline(always)]
 fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {
     core::array::from_fn(|i| f(a[i], b[i]))
 }
 
-impl Floats for PortableFloats {
+impl Floats for Arrays {
     const N: usize = N;
     const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 16 } else { 8 };
     type V = [f32; N];

@@ -13,13 +13,13 @@ use crate::simd::Portable;
 const N: usize = 8;
 
 /// The low lanes and the high ones.
-type RegisterPair = [__m128; 2];
+type Halves = [__m128; 2];
 
 /// Methods whose operands and result are vectors, each with its intrinsic for one register.
 macro_rules! in_halves {
     ($($method:ident($($operand:ident),+) = $intrinsic:path;)+) => { $(
         #[inline(always)]
-        fn $method(self, $($operand: RegisterPair),+) -> RegisterPair {
+        fn $method(self, $($operand: Halves),+) -> Halves {
             // SAFETY: SSE2 is in the baseline.
             unsafe { [$intrinsic($($operand[0]),+), $intrinsic($($operand[1]),+)] }
         }
@@ -52,31 +52,31 @@ fn rounded_to_bf16(v: __m128) -> __m128i {
 impl Floats for Portable {
     const N: usize = N;
     const REGISTERS: usize = 8;
-    type V = RegisterPair;
+    type V = Halves;
     type W = [__m128d; 4];
 
     #[inline(always)]
-    fn splat(self, x: f32) -> RegisterPair {
+    fn splat(self, x: f32) -> Halves {
         // SAFETY: SSE2 is in the baseline.
         unsafe { [_mm_set1_ps(x); 2] }
     }
 
     #[inline(always)]
-    fn load(self, s: &[f32]) -> RegisterPair {
+    fn load(self, s: &[f32]) -> Halves {
         let s = &s[..N];
         // SAFETY: `s` holds 32 bytes, and no alignment is needed.
         unsafe { [_mm_loadu_ps(s.as_ptr()), _mm_loadu_ps(s.as_ptr().add(N / 2))] }
     }
 
     #[inline(always)]
-    fn load_partial(self, s: &[f32], fill: f32) -> RegisterPair {
+    fn load_partial(self, s: &[f32], fill: f32) -> Halves {
         let mut lanes = [fill; N];
         lanes[..s.len()].copy_from_slice(s);
         self.load(&lanes)
     }
 
     #[inline(always)]
-    fn store(self, s: &mut [f32], [low, high]: RegisterPair) {
+    fn store(self, s: &mut [f32], [low, high]: Halves) {
         let s = &mut s[..N];
         // SAFETY: `s` holds 32 bytes, and no alignment is needed.
         unsafe {
@@ -86,14 +86,14 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn store_partial(self, s: &mut [f32], v: RegisterPair) {
+    fn store_partial(self, s: &mut [f32], v: Halves) {
         let mut lanes = [0.0; N];
         self.store(&mut lanes, v);
         s.copy_from_slice(&lanes[..s.len()]);
     }
 
     #[inline(always)]
-    fn load_bf16(self, s: &[bf16]) -> RegisterPair {
+    fn load_bf16(self, s: &[bf16]) -> Halves {
         let s = &s[..N];
         // SAFETY: SSE2 is in the baseline; `s` holds 16 bytes, and no alignment is needed.
         unsafe {
@@ -104,7 +104,7 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn store_bf16(self, s: &mut [bf16], [low, high]: RegisterPair) {
+    fn store_bf16(self, s: &mut [bf16], [low, high]: Halves) {
         let s = &mut s[..N];
         let words = [rounded_to_bf16(low), rounded_to_bf16(high)];
         // SAFETY: SSE2 is in the baseline; `s` holds 16 bytes, and no alignment is needed.
@@ -113,14 +113,14 @@ impl Floats for Portable {
 
     /// Not inlined, as [`store_f16`](Self::store_f16): SSE2 converts in many instructions.
     #[inline(never)]
-    fn load_f16(self, s: &[f16]) -> RegisterPair {
+    fn load_f16(self, s: &[f16]) -> Halves {
         let mut lanes = [0.0; N];
         s[..N].convert_to_f32_slice(&mut lanes);
         self.load(&lanes)
     }
 
     #[inline(never)]
-    fn store_f16(self, s: &mut [f16], v: RegisterPair) {
+    fn store_f16(self, s: &mut [f16], v: Halves) {
         let mut lanes = [0.0; N];
         self.store(&mut lanes, v);
         s[..N].convert_from_f32_slice(&lanes);
@@ -174,17 +174,17 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn mul_add(self, a: RegisterPair, b: RegisterPair, c: RegisterPair) -> RegisterPair {
+    fn mul_add(self, a: Halves, b: Halves, c: Halves) -> Halves {
         self.add(self.mul(a, b), c)
     }
 
     #[inline(always)]
-    fn neg_mul_add(self, a: RegisterPair, b: RegisterPair, c: RegisterPair) -> RegisterPair {
+    fn neg_mul_add(self, a: Halves, b: Halves, c: Halves) -> Halves {
         self.sub(c, self.mul(a, b))
     }
 
     #[inline(always)]
-    fn shift_exponent(self, v: RegisterPair, t: RegisterPair) -> RegisterPair {
+    fn shift_exponent(self, v: Halves, t: Halves) -> Halves {
         // SAFETY: SSE2 is in the baseline.
         let shifted = |v: __m128, t: __m128| unsafe {
             _mm_castsi128_ps(_mm_add_epi32(_mm_castps_si128(v), _mm_slli_epi32::<23>(_mm_castps_si128(t))))
@@ -193,7 +193,7 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn select_gt(self, a: RegisterPair, b: RegisterPair, x: RegisterPair, y: RegisterPair) -> RegisterPair {
+    fn select_gt(self, a: Halves, b: Halves, x: Halves, y: Halves) -> Halves {
         // SAFETY: SSE2 is in the baseline.
         let masks = unsafe { [_mm_cmpgt_ps(a[0], b[0]), _mm_cmpgt_ps(a[1], b[1])] };
         [selected(masks[0], x[0], y[0]), selected(masks[1], x[1], y[1])]
@@ -209,7 +209,7 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn sum(self, [low, high]: RegisterPair) -> f32 {
+    fn sum(self, [low, high]: Halves) -> f32 {
         // SAFETY: SSE2 is in the baseline.
         unsafe {
             let h = _mm_add_ps(low, high);
@@ -219,7 +219,7 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
-    fn greatest(self, [low, high]: RegisterPair) -> f32 {
+    fn greatest(self, [low, high]: Halves) -> f32 {
         // SAFETY: SSE2 is in the baseline.
         unsafe {
             let h = _mm_max_ps(low, high);

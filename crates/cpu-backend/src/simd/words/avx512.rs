@@ -9,19 +9,19 @@ use super::{
 use crate::simd::{Avx512, instructions, shifts};
 
 /// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
-type PickTable = [i32; 16];
+type Table = [i32; 16];
 
-const HIGH_WORDS: PickTable = [1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31];
-const LOW_WORDS: PickTable = [0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30];
-const EVEN_WORDS: PickTable = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
-const ODD_WORDS: PickTable = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
-const FIRST_ZIPPED: PickTable = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
-const SECOND_ZIPPED: PickTable = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
+const HIGH_WORDS: Table = [1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31];
+const LOW_WORDS: Table = [0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30];
+const EVEN_WORDS: Table = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+const ODD_WORDS: Table = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+const FIRST_ZIPPED: Table = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+const SECOND_ZIPPED: Table = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
 /// The twiddles of layer 1 as layer 0 uses them, from one vector.
 ///
 /// [`CIRCLE_SIGNS`] negates some of them.
-const CIRCLE_PATTERN: PickTable = [1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4, 7, 7, 6, 6];
-const CIRCLE_SIGNS: PickTable = {
+const CIRCLE_PATTERN: Table = [1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4, 7, 7, 6, 6];
+const CIRCLE_SIGNS: Table = {
     let n = NEGATE as i32;
     [0, n, n, 0, 0, n, n, 0, 0, n, n, 0, 0, n, n, 0]
 };
@@ -29,14 +29,14 @@ const CIRCLE_SIGNS: PickTable = {
 impl Avx512 {
     /// A table in a register.
     #[inline(always)]
-    fn table(self, table: &PickTable) -> __m512i {
+    fn table(self, table: &Table) -> __m512i {
         // SAFETY: `self` proves AVX-512.
         unsafe { _mm512_loadu_si512(table.as_ptr().cast()) }
     }
 
     /// The words of two vectors that a table picks.
     #[inline(always)]
-    fn permuted(self, a: __m512i, table: &PickTable, b: __m512i) -> __m512i {
+    fn permuted(self, a: __m512i, table: &Table, b: __m512i) -> __m512i {
         // SAFETY: `self` proves AVX-512.
         unsafe { _mm512_permutex2var_epi32(a, self.table(table), b) }
     }
@@ -149,7 +149,7 @@ pub(super) mod model {
 
     type Array = [u32; 16];
 
-    fn pick(a: Array, table: &PickTable, b: Array) -> Array {
+    fn pick(a: Array, table: &Table, b: Array) -> Array {
         array::from_fn(|i| if table[i] < 16 { a[table[i] as usize] } else { b[table[i] as usize - 16] })
     }
 

@@ -21,7 +21,7 @@ pub(crate) use registers::Registers;
 pub(crate) use slices::Slices;
 pub(crate) use sums::ProductSums;
 pub(crate) use tower::{complex_product, secure_product};
-pub(crate) use wide::WideSums;
+pub(crate) use wide::Wide;
 
 use super::Token;
 

@@ -56,18 +56,18 @@ impl ProductSums for Portable {
 /// Sums of the even and of the odd lanes.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct EvenOddSums<V> {
+pub(crate) struct Halves<V> {
     wrapped: [V; 2],
     high: [V; 2],
 }
 
 #[cfg(target_arch = "x86_64")]
 impl<L: Registers> ProductSums for L {
-    type Sum = EvenOddSums<L::V>;
+    type Sum = Halves<L::V>;
 
     #[inline(always)]
     fn no_products(self) -> Self::Sum {
-        EvenOddSums { wrapped: [self.splat(0); 2], high: [self.splat(0); 2] }
+        Halves { wrapped: [self.splat(0); 2], high: [self.splat(0); 2] }
     }
 
     #[inline(always)]
@@ -87,7 +87,7 @@ impl<L: Registers> ProductSums for L {
     }
 
     #[inline(always)]
-    fn total(self, EvenOddSums { wrapped, high }: Self::Sum) -> L::V {
+    fn total(self, Halves { wrapped, high }: Self::Sum) -> L::V {
         let mut below_twice = wrapped;
         let mut half = 0;
         while half < 2 {

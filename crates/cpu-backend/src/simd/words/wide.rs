@@ -10,7 +10,7 @@ use crate::simd::Portable;
 /// Lanes that add up products of canonical words as numbers of 64 bits.
 ///
 /// A sum of nothing, and one that was just [`folded`](Self::folded), have room for four products.
-pub(crate) trait WideSums: WordVectors {
+pub(crate) trait Wide: WordVectors {
     /// A sum for each lane.
     type Sums: Copy;
 
@@ -37,7 +37,7 @@ pub(crate) trait WideSums: WordVectors {
 // A product is at most (P - 1)^2 = 2^62 - 2^33 + 4: four of them leave more than 2^34 below 2^64. A fold adds a word
 // of 31 bits and one of 33; of a folded sum it makes at most P + 7.
 
-impl WideSums for Portable {
+impl Wide for Portable {
     type Sums = [u64; 4];
 
     #[inline(always)]
@@ -75,7 +75,7 @@ impl WideSums for Portable {
 
 /// Sums of the even lanes and of the odd ones.
 #[cfg(target_arch = "x86_64")]
-impl<L: Registers> WideSums for L {
+impl<L: Registers> Wide for L {
     type Sums = [L::V; 2];
 
     #[inline(always)]
@@ -130,7 +130,7 @@ mod tests {
         sums: &'a mut [M31],
     }
 
-    impl<L: WideSums> LaneKernel<L> for Sum<'_> {
+    impl<L: Wide> LaneKernel<L> for Sum<'_> {
         type Out = ();
 
         #[inline(always)]
@@ -153,7 +153,7 @@ mod tests {
     /// Repeatedly adds four products of the largest words to a folded sum.
     struct Stored;
 
-    impl<L: WideSums> LaneKernel<L> for Stored {
+    impl<L: Wide> LaneKernel<L> for Stored {
         type Out = ();
 
         #[inline(always)]

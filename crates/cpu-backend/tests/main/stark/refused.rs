@@ -34,7 +34,7 @@ fn accepts(check: Result<(), BackendError>) -> bool {
 
 /// An operand of a step, by the entries that it refers to.
 #[derive(Clone, Copy, Debug)]
-enum OperandKind {
+enum Operand {
     Base,
     Ext,
     Mask,
@@ -50,7 +50,7 @@ const CONSTANTS: u16 = 4;
 const CHALLENGES: u16 = 5;
 const OUTPUTS: u16 = 2;
 
-impl OperandKind {
+impl Operand {
     /// The greatest number that the program has.
     const fn last(self) -> u16 {
         match self {
@@ -66,8 +66,8 @@ impl OperandKind {
 }
 
 /// Target, left and right operand of every operation of two values or fewer: [`Opcode`].
-fn operands(opcode: Opcode) -> [OperandKind; 3] {
-    use OperandKind::{Base, Challenge, Constant, Ext, Mask, Output, Unused};
+fn operands(opcode: Opcode) -> [Operand; 3] {
+    use Operand::{Base, Challenge, Constant, Ext, Mask, Output, Unused};
     match opcode {
         Opcode::Mask => [Base, Mask, Unused],
         Opcode::Constant => [Base, Constant, Unused],
@@ -121,7 +121,7 @@ fn accepts_step(step: Instruction) -> bool {
 #[test]
 fn steps_are_accepted_up_to_the_last_operand() {
     for opcode in Opcode::ALL {
-        let last = operands(opcode).map(OperandKind::last);
+        let last = operands(opcode).map(Operand::last);
         let right = if opcode == Opcode::Bits { Instruction::bits(3, 31) } else { last[2] };
         let [target, left, _] = last;
         let step = Instruction { opcode: opcode as u16, target, left, right };
