@@ -16,7 +16,7 @@ use core::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use backend_api::{Budget, Reservation};
@@ -189,16 +189,19 @@ impl PinnedPool {
     ) -> Result<Option<PinnedPiece>, DriverFault> {
         let class = (bytes.max(1).div_ceil(SMALLEST_BYTES)).next_power_of_two().trailing_zeros() as usize;
         let Some(shelf) = self.classes.get(class) else { return Ok(None) };
-        let mut locked = lock(shelf);
-        self.collect(&mut locked)?;
-        let memory = match locked.idle.pop() {
+        let idle = {
+            let mut locked = lock(shelf);
+            self.collect(&mut locked)?;
+            locked.idle.pop()
+        };
+        let memory = match idle {
             Some(memory) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 Some(memory)
             }
             None => {
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                self.pin(class, shelf, locked)?
+                self.pin(class, shelf)?
             }
         };
         Ok(memory.map(|memory| PinnedPiece {
@@ -233,18 +236,11 @@ impl PinnedPool {
         Ok(())
     }
 
-    /// Memory for a class without idle pieces, whose shelf the caller has `locked`.
+    /// Memory for a class without idle pieces.
     ///
     /// At the limit of the pool, or if the driver pins no more, it is a longer piece, or one whose
-    /// copy is waited for.
-    fn pin<'a>(
-        &'a self,
-        class: usize,
-        shelf: &'a Mutex<SizeClass>,
-        locked: MutexGuard<'a, SizeClass>,
-    ) -> Result<Option<SlabPart>, DriverFault> {
-        // Pinning is slow, and may wait for the device: the class is not locked meanwhile.
-        drop(locked);
+    /// copy is waited for. No class is locked while this thread pins or waits.
+    fn pin(&self, class: usize, shelf: &Mutex<SizeClass>) -> Result<Option<SlabPart>, DriverFault> {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         if let Ok(reserved) = self.budget.reserve(length as u64) {
             match HostMemory::pin(&self.context, length) {
@@ -280,7 +276,7 @@ impl PinnedPool {
 
     /// A piece that another thread has given back, or the oldest one in flight, after its copy.
     ///
-    /// `None` if there is neither. The class is not locked during the wait.
+    /// `None` if there is neither.
     fn wait_for_one(&self, shelf: &Mutex<SizeClass>) -> Result<Option<SlabPart>, DriverFault> {
         let mut locked = lock(shelf);
         if let Some(memory) = locked.idle.pop() {

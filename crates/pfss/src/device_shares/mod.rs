@@ -129,7 +129,7 @@ impl<'q, Q: FssOps> DeviceShares<'q, Q> {
         self.view().len()
     }
 
-    /// Whether there are no shares.
+    /// Whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -153,3 +153,20 @@ fn batches_that_share_a_result_are_rounded_once() {
         assert_eq!(c[0].to_f32(), 320.0, "{simd:?}");
     }
 }
+
+/// Results along one axis, each of products along the axes around it.
+#[test]
+fn products_along_several_axes_are_rounded_once() {
+    for simd in paths() {
+        let q = queue(simd, 1);
+        // 15 products of 1, and 15 of 2, in the rows of [3, 1, 2, 5]
+        let a: Vec<bf16> = (0..30).map(|i| bf16::from_f32(if i / 5 % 2 == 0 { 1.0 } else { 2.0 })).collect();
+        let mut c = [256.0, -1.0, 256.0].map(bf16::from_f32);
+        let mut p = params([1, 1, 1], [0, 0, 0]);
+        (p.batch, p.a.batch, p.b.batch) = ([3, 1, 2, 5], [10, 10, 5, 1], [0; 4]);
+        (p.c.batch, p.accumulate) = ([0, 0, 2, 0], 1);
+        q.gemm(Gemm { params: &p, a: &a, b: &[bf16::ONE], bias: None, c: &mut c[..] }).unwrap();
+        // 271 rounds to even; sums of 5 that are each rounded would end at 268. Between results nothing is written.
+        assert_eq!(c.map(bf16::to_f32), [272.0, -1.0, 286.0], "{simd:?}");
+    }
+}

@@ -238,7 +238,7 @@ impl Storage {
     }
 }
 
-/// Groups of 8 bytes that hold the bytes from `start` to `end`, and the bits of these bytes.
+/// Numbers of the 8-byte groups in `start..end`, each with the bits of its bytes in it.
 #[inline(always)]
 fn groups(start: u64, end: u64) -> impl Iterator<Item = (u64, u8)> {
     (start / 8..end.div_ceil(8)).map(move |group| {
