@@ -6,7 +6,7 @@
 //! or, for an opened bit `w = b ^ c`, the share `w [v] + (1 - 2w) [c v]` of `b v`. A public bit
 //! term is `1[(x + shift) mod 2^bits < bound]`, added by party 0.
 
-use crate::params::share::{BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
+use crate::params::share::{BitTerm, LinearWordsParams, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
 impl Threshold {
     /// 1 if the shifted word is below the bound, else 0; 0 without a comparison.
@@ -51,6 +51,17 @@ impl WordParams {
     #[must_use]
     pub const fn reduce(&self, sum: u64) -> u64 {
         sum & u64::MAX >> (64u32.wrapping_sub(self.width) & 63)
+    }
+}
+
+impl LinearWordsParams {
+    /// The result for a word of x and a word of the row, 0 without a row.
+    #[inline]
+    #[must_use]
+    pub const fn sum(&self, x: u64, row: u64) -> u64 {
+        let [x, row] = [self.alpha.wrapping_mul(x), self.beta.wrapping_mul(row)];
+        let sum = x.wrapping_add(row).wrapping_add(self.constant);
+        sum & u64::MAX >> (64u32.wrapping_sub(self.bits) & 63)
     }
 }
 

@@ -11,7 +11,7 @@ use backend_api::{
             CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed, FssOps, PackBits,
             UnpackBits,
         },
-        share::{CombineBits, CombineWords, MatmulWords, ShareOps, TableSums},
+        share::{CombineBits, CombineWords, LinearWords, MatmulWords, ShareOps, TableSums},
     },
 };
 use core_types::{
@@ -21,7 +21,10 @@ use core_types::{
         fss::{
             CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, SeedParams, padded,
         },
-        share::{BitParams, BitTerm, MatmulWordsParams, NO_ROW, TableSumsParams, Threshold, WordParams, WordTerm},
+        share::{
+            BitParams, BitTerm, LinearWordsParams, MatmulWordsParams, NO_ROW, TableSumsParams, Threshold, WordParams,
+            WordTerm,
+        },
     },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
@@ -259,6 +262,17 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Re
     Ok(())
 }
 
+/// Sums of words and a row that repeats over them.
+fn linear<Q: ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Result<(), BackendError> {
+    let params = LinearWordsParams { alpha: 3, beta: u64::MAX, constant: 9, count, period: 7, bits: 61, reserved: 0 };
+    let (x, row) = (q.upload(&words(count as usize, 6))?, q.upload(&words(7, 7))?);
+    let mut out = q.zeros::<u64>(count as usize)?;
+    let row = Some(row.view());
+    q.linear_words(LinearWords { params: &params, x: Some(x.view()), row, out: out.view_mut() })?;
+    results.words.push(q.download(&out)?);
+    Ok(())
+}
+
 /// A batch of products with two tiles each.
 fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut FssResults) -> Result<(), BackendError> {
     let params = MatmulWordsParams { batch, rows: 65, inner: 2, cols: 3, alpha: 5, beta: u64::MAX };
@@ -309,6 +323,7 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<FssResults, BackendError> {
     streams(q, 9000, 11, &mut results)?;
     seeds(q, 2, 1500, &mut results)?;
     sums(q, 9000, &mut results)?;
+    linear(q, 9000, &mut results)?;
     products(q, 9, &mut results)?;
     tables(q, 300, &mut results)?;
     Ok(results)

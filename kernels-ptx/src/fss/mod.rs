@@ -14,6 +14,7 @@ mod all;
 mod bitsliced;
 mod cmp;
 mod dcf;
+mod linear;
 mod matmul;
 mod pack;
 mod quad;

@@ -48,4 +48,5 @@ entries! {
     tensor_copy_bf16 = Bf16;
     tensor_copy_bool = u8;
     tensor_copy_u32 = u32;
+    tensor_copy_u64 = u64;
 }

@@ -16,14 +16,13 @@ use crate::{
     },
 };
 
-/// Row i of y is row `indices[i]` of the table, or zeros: reads each index and each row once.
+/// Row i of y is row `indices[i]` of the table, or zero: reads each index and each row once.
 #[inline(always)]
-unsafe fn gather<T: Real>(p: &TableParams, table: *const T, indices: *const u32, y: *mut T) {
+unsafe fn gather<T: Copy>(p: &TableParams, table: *const T, indices: *const u32, y: *mut T, zero: T) {
     for i in idx::grid_stride(p.count * p.width) {
         let (column, place) = divide_long(i, p.width);
         let index = u64::from(*indices.add(place as usize));
-        *y.add(i as usize) =
-            if index < p.rows { *table.add((index * p.width + column) as usize) } else { T::narrow(0.0) };
+        *y.add(i as usize) = if index < p.rows { *table.add((index * p.width + column) as usize) } else { zero };
     }
 }
 
@@ -70,7 +69,7 @@ macro_rules! entries {
             indices: *const u32,
             y: *mut $type,
         ) {
-            gather(&p, table, indices, y);
+            gather(&p, table, indices, y, <$type as Real>::narrow(0.0));
         }
 
         #[doc = "[`scatter_add`] of one element type."]
@@ -92,3 +91,16 @@ macro_rules! entries {
 entries!(f32: tensor_gather_f32, tensor_scatter_add_f32);
 entries!(F16: tensor_gather_f16, tensor_scatter_add_f16);
 entries!(Bf16: tensor_gather_bf16, tensor_scatter_add_bf16);
+
+/// [`gather`] of words of 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn tensor_gather_u64(
+    p: TableParams,
+    table: *const u64,
+    indices: *const u32,
+    y: *mut u64,
+) {
+    gather(&p, table, indices, y, 0);
+}
+
+kernel_table! { tensor_gather_u64: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }

@@ -7,6 +7,7 @@ mod all;
 mod batch;
 mod cmp;
 mod dcf;
+mod linear;
 mod matmul;
 mod model;
 mod pack;
@@ -31,6 +32,7 @@ pub fn specs() -> Vec<OpSpec> {
         window::dcf_specs(),
         share::bit_specs(),
         share::word_specs(),
+        linear::specs(),
         matmul::specs(),
         table::specs(),
         refuse::specs(),

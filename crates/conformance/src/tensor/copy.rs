@@ -3,7 +3,7 @@
 use backend_api::{Buffer, Queue, Real, ops::tensor::StridedElement};
 use core_types::params::tensor::CopyParams;
 
-use super::typed;
+use super::{long_words, typed};
 use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// Shape, strides of x, strides of y.
@@ -36,10 +36,12 @@ pub(super) fn specs() -> Vec<OpSpec> {
     reals.extend(many::<f32>(InputSource::reals));
     let flags = every::<bool>(|source, count| (0..count).map(|_| source.word().is_multiple_of(3)).list());
     let words = every::<u32>(|source, count| (0..count).map(|_| source.word()).list());
+    let long_words = every::<u64>(long_words);
     vec![
         OpSpec { op: "tensor.copy_strided", cases: reals },
         OpSpec { op: "tensor.copy_strided_bool", cases: flags },
         OpSpec { op: "tensor.copy_strided_u32", cases: words },
+        OpSpec { op: "tensor.copy_strided_u64", cases: long_words },
     ]
 }
 

@@ -2,11 +2,11 @@
 
 use backend_api::{
     Buffer, Queue, Real,
-    ops::tensor::{Gather, ScatterAdd, TensorOps},
+    ops::tensor::{Gather, GatherU64, ScatterAdd, TensorOps},
 };
 use core_types::params::tensor::TableParams;
 
-use super::{bits, typed};
+use super::{bits, long_words, typed};
 use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// Rows, width and number of indices.
@@ -24,16 +24,22 @@ const SIZES: [[usize; 3]; 10] = [
 ];
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let (mut gathers, mut sums) = (Vec::new(), Vec::new());
+    let (mut gathers, mut words, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for size in SIZES {
         gathers.extend(typed!(format!("{size:?}"), gathered(size)));
+        words.push(Case::new(format!("{size:?}"), move |q| gathered_words(q, size)));
         sums.extend(typed!(format!("{size:?}"), added(size)));
     }
     for n in BATCHES.map(|n| n as usize) {
         gathers.push(Case::new(format!("{n} indices"), move |q| gathered::<f32>(q, [11, 5, n])));
+        words.push(Case::new(format!("{n} indices"), move |q| gathered_words(q, [11, 1, n])));
         sums.push(Case::new(format!("{n} indices"), move |q| added::<f32>(q, [11, 5, n])));
     }
-    vec![OpSpec { op: "tensor.gather", cases: gathers }, OpSpec { op: "tensor.scatter_add", cases: sums }]
+    vec![
+        OpSpec { op: "tensor.gather", cases: gathers },
+        OpSpec { op: "tensor.gather_u64", cases: words },
+        OpSpec { op: "tensor.scatter_add", cases: sums },
+    ]
 }
 
 /// Indices, some out of range, and their places in ascending order of index.
@@ -59,12 +65,25 @@ fn gathered<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     let table: Vec<T> = InputSource::new(8).reals(rows * width);
     let (dt, di, mut y) = (q.upload(&table)?, q.upload(&indices)?, q.upload(&vec![T::from_f32(9.0); count * width])?);
     q.gather(Gather { params: &params(size), table: dt.view(), indices: di.view(), y: y.view_mut() })?;
-    let row = |&index: &u32| match index as usize {
-        index if index < rows => table[index * width..][..width].to_vec(),
-        _ => vec![T::from_f32(0.0); width],
-    };
-    let expected: Vec<T> = indices.iter().flat_map(row).list();
+    let expected = rows_at(&table, width, &indices, T::from_f32(0.0));
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn gathered_words(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
+    let ([rows, width, count], (indices, _)) = (size, indices(size));
+    let table = long_words(&mut InputSource::new(8), rows * width);
+    let (dt, di, mut y) = (q.upload(&table)?, q.upload(&indices)?, q.upload(&vec![9; count * width])?);
+    q.gather_u64(GatherU64 { params: &params(size), table: dt.view(), indices: di.view(), y: y.view_mut() })?;
+    Failure::unless_equal(&rows_at(&table, width, &indices, 0), &q.download(&y)?)
+}
+
+/// The rows of a table at `indices`, with `zero` in rows that the table does not have.
+fn rows_at<T: Copy>(table: &[T], width: usize, indices: &[u32], zero: T) -> Vec<T> {
+    let row = |&index: &u32| match table.get(index as usize * width..(index as usize + 1) * width) {
+        Some(row) => row.to_vec(),
+        None => vec![zero; width],
+    };
+    indices.iter().flat_map(row).list()
 }
 
 fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {

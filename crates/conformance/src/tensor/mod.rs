@@ -10,7 +10,7 @@ use backend_api::Real;
 
 use crate::{
     OpSpec,
-    linalg::model::{narrow, wide},
+    linalg::model::{InputSource, narrow, wide},
     list::List as _,
     spec::typed,
 };
@@ -27,6 +27,11 @@ pub fn specs() -> Vec<OpSpec> {
     all.extend(reduce::specs());
     all.extend(index::specs());
     all
+}
+
+/// Random words of 64 bits.
+fn long_words(source: &mut InputSource, count: usize) -> Vec<u64> {
+    (0..count).map(|_| u64::from(source.word()) << 33 ^ u64::from(source.word())).list()
 }
 
 /// The patterns of elements, all NaN alike.

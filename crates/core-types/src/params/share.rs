@@ -115,6 +115,30 @@ pub struct WordTerm {
 
 list_sizes!(WordTerm);
 
+/// Sums of words and a row that repeats over them, with public factors.
+///
+/// `out[i] = (alpha x[i] + beta row[i mod period] + constant) mod 2^bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct LinearWordsParams {
+    /// Multiplies the words of x or, in place, of `out`.
+    pub alpha: u64,
+    /// Multiplies the words of the row.
+    pub beta: u64,
+    /// Added to each sum.
+    pub constant: u64,
+    /// Words of the result.
+    pub count: u32,
+    /// Words of the row; not used without a row.
+    pub period: u32,
+    /// Width of the results, 1 to 64.
+    pub bits: u32,
+    /// Keeps the record free of padding; zero.
+    pub reserved: u32,
+}
+
+sizes!(LinearWordsParams { count, period, bits });
+
 /// A batch of products of matrices of words, `out = alpha x y + beta out` modulo 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]

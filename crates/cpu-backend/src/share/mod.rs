@@ -1,17 +1,19 @@
 //! Local arithmetic on shares on the processor.
 
 mod bits;
+mod linear;
 mod matmul;
 mod table;
 mod words;
 
 use backend_api::{
     BackendError,
-    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, TableSums, WordShape},
+    ops::share::{BitShape, CombineBits, CombineWords, LinearWords, MatmulWords, TableSums, WordShape},
 };
 
 use self::{
     bits::BitSums,
+    linear::LinearSums,
     matmul::MatrixFactors,
     table::{Entries, TableSumsOperands},
     words::{WordSums, WordSumsSink},
@@ -51,6 +53,15 @@ impl ShareOps for CpuQueue {
                 dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, WordSumsSink::Interleaved(sums)));
             });
         }
+        Ok(())
+    }
+
+    fn linear_words(&self, op: LinearWords<'_, Self>) -> Result<(), BackendError> {
+        let LinearWords { params, x, row, out } = op;
+        self.for_chunks(out, ELEMENTS_PER_JOB, |job, out| {
+            let first = job * ELEMENTS_PER_JOB;
+            dispatch(self.simd(), LinearSums { params, x: x.map(|x| &x[first..]), row, first, out });
+        });
         Ok(())
     }
 

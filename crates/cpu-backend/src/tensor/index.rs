@@ -1,6 +1,6 @@
 //! Rows of a table by index: their copies, and sums into them.
 
-use backend_api::{Real, ops::tensor::ScatterAdd};
+use backend_api::{Element, Real, ops::tensor::ScatterAdd};
 use core_types::params::tensor::TableParams;
 
 use crate::{
@@ -16,8 +16,8 @@ use crate::{
 /// Most tasks that rows of a table are dealt to.
 const MOST_TASKS: usize = 64;
 
-/// Row i of y is row `indices[i]` of the table; zeros where there is none.
-pub(super) fn gather<T: Real>(q: &CpuQueue, p: &TableParams, table: &[T], indices: &[u32], y: &mut [T]) {
+/// Row i of y is row `indices[i]` of the table; `zero` where there is none.
+pub(super) fn gather<T: Element>(q: &CpuQueue, p: &TableParams, table: &[T], indices: &[u32], y: &mut [T], zero: T) {
     let width = p.width as usize;
     if y.is_empty() {
         return;
@@ -27,7 +27,7 @@ pub(super) fn gather<T: Real>(q: &CpuQueue, p: &TableParams, table: &[T], indice
         for (y, &index) in y.chunks_mut(width).zip(&indices[task * per_task..]) {
             match row(table, width, index) {
                 Some(row) => y.copy_from_slice(row),
-                None => y.fill(T::from_f32(0.0)),
+                None => y.fill(zero),
             }
         }
     });

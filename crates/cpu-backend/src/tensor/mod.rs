@@ -10,8 +10,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use backend_api::{
     BackendError, Real,
     ops::tensor::{
-        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, DropoutInPlace, Fill,
-        Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace, Widen,
+        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64,
+        DropoutInPlace, Fill, Gather, GatherU64, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace,
+        Widen,
     },
 };
 
@@ -67,6 +68,11 @@ impl TensorOps for CpuQueue {
         Ok(())
     }
 
+    fn copy_strided_u64(&self, op: CopyStridedU64<'_, Self>) -> Result<(), BackendError> {
+        copy::copy_elements(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
     fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
         let p = &of_step(op.params, op.state);
         self.for_blocks_in_place([], op.x, |first, [], y| {
@@ -82,7 +88,12 @@ impl TensorOps for CpuQueue {
     }
 
     fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
-        index::gather(self, op.params, op.table, op.indices, op.y);
+        index::gather(self, op.params, op.table, op.indices, op.y, T::from_f32(0.0));
+        Ok(())
+    }
+
+    fn gather_u64(&self, op: GatherU64<'_, Self>) -> Result<(), BackendError> {
+        index::gather(self, op.params, op.table, op.indices, op.y, 0);
         Ok(())
     }
 

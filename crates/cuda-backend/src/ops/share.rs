@@ -6,7 +6,7 @@
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, PlainElement, Queue as _,
-    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, TableSums, WordShape},
+    ops::share::{BitShape, CombineBits, CombineWords, LinearWords, MatmulWords, TableSums, WordShape},
 };
 use core_types::params::share::MatmulWordsParams;
 
@@ -66,6 +66,14 @@ impl ShareOps for CudaQueue {
         let launch = launch.value("sums_of_element", &(shape.sums as u32)); // no more sums than terms
         // SAFETY: `CombineWords::check` verified all lengths, and that the terms' rows are in range. The device reads the
         // same terms.
+        unsafe { launch.launch() }
+    }
+
+    fn linear_words(&self, op: LinearWords<'_, Self>) -> Result<(), BackendError> {
+        let launch = self.kernel("fss_linear_words")?.cover_striding(op.params.count.into());
+        let launch = launch.value("params", op.params).input_if("x", op.x).input_if("row", op.row);
+        let launch = launch.output("out", &op.out);
+        // SAFETY: `LinearWords::check` verified all lengths, and that a row has a word.
         unsafe { launch.launch() }
     }
 

@@ -10,8 +10,9 @@ use backend_api::{
     ops::{
         linalg::{ElementwiseOps, SumAxis},
         tensor::{
-            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, DropoutInPlace, Fill,
-            Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace, Widen,
+            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64,
+            DropoutInPlace, Fill, Gather, GatherU64, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select,
+            SelectInPlace, Widen,
         },
     },
 };
@@ -19,7 +20,7 @@ use bytemuck::NoUninit;
 use core_types::params::{
     elementwise::{MAX_RANK, SumParams},
     rows::AxisParams,
-    tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction},
+    tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction, TableParams},
 };
 
 use super::{
@@ -79,6 +80,10 @@ impl TensorOps for CudaQueue {
         copy_strided(self, "copy_strided_u32", "tensor_copy_u32", op.params, op.x, op.y)
     }
 
+    fn copy_strided_u64(&self, op: CopyStridedU64<'_, Self>) -> Result<(), BackendError> {
+        copy_strided(self, "copy_strided_u64", "tensor_copy_u64", op.params, op.x, op.y)
+    }
+
     fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
         dropout(self, op.params, op.state, op.x.as_ref(), &op.x)
     }
@@ -92,13 +97,12 @@ impl TensorOps for CudaQueue {
 
     fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
         let Gather { params: p, table, indices, y } = op;
-        if y.is_empty() {
-            return Ok(());
-        }
-        let launch = over_elements(self.kernel(GATHER.of::<T>())?, y.len());
-        let launch = launch.value("p", p).input("table", table).input("indices", indices).output("y", &y);
-        // SAFETY: `Gather::check` verified all lengths; y is not empty, so no row is.
-        unsafe { launch.launch() }
+        gather(self, GATHER.of::<T>(), p, (table, indices), &y)
+    }
+
+    fn gather_u64(&self, op: GatherU64<'_, Self>) -> Result<(), BackendError> {
+        let GatherU64 { params: p, table, indices, y } = op;
+        gather(self, "tensor_gather_u64", p, (table, indices), &y)
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
@@ -213,6 +217,23 @@ fn copy_strided<T: Element>(
     let launch = launch.value("p", &p).value("len", &len).input("x", x).output("y", &y);
     // SAFETY: the op has checked that the strides stay inside x and y, and that y's strides nest; the shape of `p` has
     // `len` elements, none of its axes empty.
+    unsafe { launch.launch() }
+}
+
+/// Copies rows of a table by index, by the kernel of the element type.
+fn gather<T: Element>(
+    queue: &CudaQueue,
+    kernel: &'static str,
+    p: &TableParams,
+    (table, indices): (CudaRef<'_, T>, CudaRef<'_, u32>),
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    if y.is_empty() {
+        return Ok(());
+    }
+    let launch = over_elements(queue.kernel(kernel)?, y.len());
+    let launch = launch.value("p", p).input("table", table).input("indices", indices).output("y", y);
+    // SAFETY: the op has checked all lengths; y is not empty, so no row is.
     unsafe { launch.launch() }
 }
 

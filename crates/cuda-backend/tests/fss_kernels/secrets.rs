@@ -14,7 +14,11 @@ use ptx::ast::{AddressBase, Body, Instruction, Module, Operand, Symbol};
 
 use crate::fss_kernels::device::TEXTS;
 
-static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| TEXTS.map(|(ptx, _)| ptx::parse(ptx).unwrap()));
+static MODULES: LazyLock<[Module; 3]> = LazyLock::new(|| {
+    let [fss, bitsliced] = TEXTS.map(|(ptx, _)| ptx);
+    let tensor = include_str!("../../../../kernels-ptx/ptx/tensor.ptx");
+    [fss, bitsliced, tensor].map(|ptx| ptx::parse(ptx).unwrap())
+});
 
 /// A set of parameters, a bit for each.
 type Params = u32;
@@ -164,6 +168,18 @@ fn no_address_and_no_branch_follows_from_a_seed_but_of_look_ups() {
 fn no_address_and_no_branch_of_table_sums_follows_from_a_share() {
     assert_eq!(following_from("fss_table_sums", 0b00_0010), Vec::<String>::new());
     assert!(!following_from("fss_table_sums", 0b00_0100).is_empty(), "x chooses the first entry");
+}
+
+#[test]
+fn no_address_and_no_branch_of_sums_of_words_and_a_row_follows_from_a_share() {
+    assert_eq!(following_from("fss_linear_words", 0b1110), Vec::<String>::new());
+}
+
+#[test]
+fn no_address_and_no_branch_of_copies_follows_from_a_share() {
+    assert_eq!(following_from("tensor_copy_u64", 0b0100), Vec::<String>::new());
+    assert_eq!(following_from("tensor_gather_u64", 0b0010), Vec::<String>::new());
+    assert!(!following_from("tensor_gather_u64", 0b0100).is_empty(), "an index chooses the row");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! This is the public part of a gate, between the walk of its key trees and an exchange, and after
 //! the exchange; products of a matrix of shares and a public one; and sums of public tables over
-//! the set bits of shares.
+//! the set bits of shares. It is also the arithmetic between gates: sums of shares and rows.
 //!
 //! Every gate of function secret sharing that is used here ends in sums of the party's words with
 //! public factors: powers of the masked input, opened bits, comparisons of the masked input with
@@ -17,7 +17,9 @@ mod shape;
 
 use core_types::{
     cmp::{CMP_ALL_BITS, cmp_blocks},
-    params::share::{BitParams, BitTerm, MAX_TABLES, MatmulWordsParams, TableSumsParams, WordParams, WordTerm},
+    params::share::{
+        BitParams, BitTerm, LinearWordsParams, MAX_TABLES, MatmulWordsParams, TableSumsParams, WordParams, WordTerm,
+    },
 };
 
 pub use super::sets::ShareOps;
@@ -44,6 +46,7 @@ macro_rules! share_ops {
             share::ShareOps: Queue {
                 combine_bits(CombineBits) -> BitShape,
                 combine_words(CombineWords) -> WordShape,
+                linear_words(LinearWords),
                 matmul_words(MatmulWords),
                 table_sums(TableSums),
             }
@@ -100,6 +103,34 @@ op! {
         let shape = WordShape::new(OP, self.params, self.terms)?;
         let WordShape { count, padded, padded_rows, rows, opened_rows, sums } = shape;
         let list = self.terms.len();
+    }
+}
+
+op! {
+    /// Sums of words and a row that repeats over them, with public factors.
+    ///
+    /// `out[i] = (alpha x[i] + beta row[i mod period] + constant) mod 2^bits`. The last repetition of
+    /// the row may be cut. Without `x`, the sums are in place: of the words that `out` held. Without
+    /// a row, its part of the sum is 0. If there is no word, nothing is done.
+    ///
+    /// No branch and no address depends on a word of `x`, `row` or `out`. Numbers and factors are
+    /// public. No list of terms is copied, unlike for [`CombineWords`].
+    pub struct LinearWords<'a, Q> as "linear_words" {
+        /// Numbers of words, factors and the width.
+        params: plain &'a LinearWordsParams,
+        /// The words; if left out, those of `out`.
+        x: read_if u64 [count],
+        /// The row, if there is one.
+        row: read_if u64 [period],
+        /// In place the words, and then the sums.
+        out: write u64 [count],
+    }
+    sizes(self) {
+        let LinearWordsParams { count, period, bits, .. } = *self.params;
+    }
+    valid(self) {
+        (1..=64).contains(&bits), "expected results of 1 to 64 bits";
+        self.row.is_none() || period > 0, "expected a row of 1 word or more";
     }
 }
 

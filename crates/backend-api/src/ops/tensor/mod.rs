@@ -37,9 +37,11 @@ macro_rules! tensor_ops {
                 copy_strided<T>(CopyStrided),
                 copy_strided_bool(CopyStridedBool),
                 copy_strided_u32(CopyStridedU32),
+                copy_strided_u64(CopyStridedU64),
                 dropout_in_place<T>(DropoutInPlace),
                 fill<T>(Fill),
                 gather<T>(Gather),
+                gather_u64(GatherU64),
                 map<T>(Map),
                 map_in_place<T>(MapInPlace),
                 narrow<T>(Narrow),
@@ -181,6 +183,27 @@ op! {
 }
 
 op! {
+    /// [`CopyStrided`] of words of 64 bits, such as shares of a secret.
+    pub struct CopyStridedU64<'a, Q> as "copy_strided_u64" {
+        /// Shape and strides.
+        params: plain &'a CopyParams,
+        /// Every element that its strides reach.
+        x: read u64 [>= reached_by_x],
+        /// Every element that its strides reach.
+        y: write u64 [>= reached_by_y],
+    }
+    sizes(self) {
+        let p = self.params;
+        check_rank(OP, p.rank)?;
+        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
+        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
+    }
+    valid(self) {
+        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
+    }
+}
+
+op! {
     /// `x = x keep scale`, with the bits of [`Dropout`](crate::ops::linalg::Dropout).
     pub struct DropoutInPlace<'a, Q, T: Real> as "dropout_in_place" {
         /// Mask and scale.
@@ -226,6 +249,26 @@ op! {
         indices: read u32 [count],
         /// The rows.
         y: write T [count, width],
+    }
+    sizes(self) {
+        let TableParams { rows, width, count } = *self.params;
+    }
+}
+
+op! {
+    /// [`Gather`] of words of 64 bits, such as shares of a secret.
+    ///
+    /// Indices are public and choose addresses. No branch and no address depends on a word of the
+    /// table.
+    pub struct GatherU64<'a, Q> as "gather_u64" {
+        /// Sizes.
+        params: plain &'a TableParams,
+        /// The table.
+        table: read u64 [rows, width],
+        /// The rows that are read.
+        indices: read u32 [count],
+        /// The rows.
+        y: write u64 [count, width],
     }
     sizes(self) {
         let TableParams { rows, width, count } = *self.params;

@@ -2,14 +2,14 @@
 
 use core_types::params::tensor::CopyParams;
 
-use super::{CopyStrided, CopyStridedBool, CopyStridedU32, TensorOps};
+use super::{CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64, TensorOps};
 use crate::{BackendError, Element, Mut, Real, Ref};
 
-/// An element that strided copies move: a float, a boolean or a u32.
+/// An element that strided copies move: a float, a boolean, a u32 or a u64.
 pub trait StridedElement: Element {
     /// Runs the strided copy of this type.
     ///
-    /// It is [`CopyStrided`], [`CopyStridedBool`] or [`CopyStridedU32`].
+    /// It is [`CopyStrided`], [`CopyStridedBool`], [`CopyStridedU32`] or [`CopyStridedU64`].
     ///
     /// # Errors
     /// The errors of the op.
@@ -51,5 +51,16 @@ impl StridedElement for u32 {
         y: Mut<'a, Q, Self>,
     ) -> Result<(), BackendError> {
         q.copy_strided_u32(CopyStridedU32 { params, x, y })
+    }
+}
+
+impl StridedElement for u64 {
+    fn copy_strided<'a, Q: TensorOps + 'a>(
+        q: &Q,
+        params: &'a CopyParams,
+        x: Ref<'a, Q, Self>,
+        y: Mut<'a, Q, Self>,
+    ) -> Result<(), BackendError> {
+        q.copy_strided_u64(CopyStridedU64 { params, x, y })
     }
 }

@@ -55,7 +55,9 @@ impl Activities {
     fn of_call(&mut self, name: &str) -> &mut f64 {
         match name {
             "cmp_eval_window" | "cmp_eval_all" | "dcf_eval_window" | "expand_seed" => &mut self.walk,
-            "combine_bits" | "combine_words" | "table_sums" | "pack_bits" | "unpack_bits" => &mut self.shares,
+            "combine_bits" | "combine_words" | "linear_words" | "table_sums" | "pack_bits" | "unpack_bits" => {
+                &mut self.shares
+            }
             "matmul_words" => &mut self.products,
             _ => &mut self.copies,
         }

@@ -1,7 +1,9 @@
-//! Sums of bits and of words against the formulas of single terms, at every level.
+//! Sums of bits, of words, and of words and a row, against the formulas of single terms, at every level.
 
-use backend_api::ops::share::{CombineBits, CombineWords, ShareOps};
-use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
+use backend_api::ops::share::{CombineBits, CombineWords, LinearWords, ShareOps};
+use core_types::params::share::{
+    BitParams, BitTerm, LinearWordsParams, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm,
+};
 
 use super::words;
 use crate::levels::queues;
@@ -102,6 +104,31 @@ fn words_are_the_scalar_sums_at_every_level() {
                 };
                 let got = if interleaved == 1 { [sums[2 * e], sums[2 * e + 1]] } else { [sums[e], sums[COUNT + e]] };
                 assert_eq!(got, [sum(&terms[..7]), sum(&terms[7..])], "element {e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_and_a_row_are_the_scalar_sums_at_every_level() {
+    let (x, row) = (words(COUNT, 3), words(COUNT, 4));
+    let [alpha, beta, constant] = [0x1234_5678_9abc_def1, u64::MAX - 2, 1 << 50];
+    // Rows that end within jobs, with jobs, and after the last word.
+    for period in [1, 5, 1 << 12, 1 << 13, 6000, COUNT] {
+        let (count, period_words) = (COUNT as u32, period as u32);
+        let params = LinearWordsParams { alpha, beta, constant, count, period: period_words, bits: 51, reserved: 0 };
+        for q in queues() {
+            for row in [None, Some(&row[..period])] {
+                let mut out = vec![0; COUNT];
+                q.linear_words(LinearWords { params: &params, x: Some(&x), row, out: &mut out }).unwrap();
+                let mut in_place = x.clone();
+                q.linear_words(LinearWords { params: &params, x: None, row, out: &mut in_place }).unwrap();
+                assert_eq!(in_place, out, "in place, with a row of {period} words");
+                for (e, (got, x)) in out.iter().zip(&x).enumerate() {
+                    let row = row.map_or(0, |row| beta.wrapping_mul(row[e % period]));
+                    let sum = alpha.wrapping_mul(*x).wrapping_add(row).wrapping_add(constant);
+                    assert_eq!(*got, sum % (1 << 51), "word {e} with a row of {period} words");
+                }
             }
         }
     }
