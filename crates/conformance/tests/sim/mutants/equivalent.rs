@@ -5,7 +5,7 @@ use ptx::mutate::Fault;
 /// Faults without an observable effect on any launch.
 #[derive(Debug)]
 pub(super) struct Equivalent {
-    /// The kernel, or with a star at the end all whose names begin like that.
+    /// The kernel, or with a star all whose names begin and end like that.
     kernel: &'static str,
     /// Which bounds tests of the kernel are taken away, counted from 0.
     pub(super) guards: &'static [usize],
@@ -20,6 +20,9 @@ const KEPT: &str = "no bound: without a word to keep, a lane's word goes behind 
 const ROOM: &str = "no bound: every lane has the length of the row, and there is room for rows that are not there";
 const OWN: &str = "no bound: a sum relative to its own greatest element is the same sum";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
+const UNREAD: &str = "no bound: a tile of attention that no row of the block reads adds nothing";
+const NO_KEY: &str = "no bound: a query that reads no key has a logarithm of -inf, which leaves it out too";
+const REST: &str = "the odd turns of an unrolled loop, which has none: a tile is a multiple of its step";
 
 pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
@@ -71,11 +74,50 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
         guards: &[1],
         reason: "an element that begins with a word is treated alike as one that began before, and every word has one",
     },
+    Equivalent { kernel: "linalg_attention_few128_*", guards: &[0, 7, 8], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_few128_bf16", guards: &[25, 28, 58], reason: REST },
+    Equivalent { kernel: "linalg_attention_few128_f16", guards: &[21, 24, 54], reason: REST },
+    Equivalent { kernel: "linalg_attention_few128_f32", guards: &[25, 30, 60], reason: REST },
+    Equivalent { kernel: "linalg_attention_few64_*", guards: &[0, 5, 6], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_few64_*f16", guards: &[15, 18], reason: REST },
+    Equivalent { kernel: "linalg_attention_few64_f32", guards: &[15, 20], reason: REST },
     Equivalent {
         kernel: "linalg_attention_join_*",
         guards: &[1],
         reason: "without elements in a row, the sums of the next part are loaded and not used",
     },
+    Equivalent { kernel: "linalg_attention_keys128_*f16", guards: &[38, 39], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_keys128_f32", guards: &[26, 27], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_keys128_*f16", guards: &[63, 67, 71, 75, 79, 83, 87, 91], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_keys128_f32", guards: &[51, 55, 59, 63], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_keys128_*f16", guards: &[0, 19, 50, 61], reason: REST },
+    Equivalent { kernel: "linalg_attention_keys128_f32", guards: &[0, 13, 38, 49], reason: REST },
+    Equivalent { kernel: "linalg_attention_keys64_*f16", guards: &[22, 23], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_keys64_f32", guards: &[26, 27], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_keys64_*f16", guards: &[39, 43, 47, 51, 55, 59, 63, 67], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_keys64_f32", guards: &[43, 49, 55, 61], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_keys64_*f16", guards: &[0, 11, 30, 37], reason: REST },
+    Equivalent { kernel: "linalg_attention_keys64_f32", guards: &[0, 13, 34, 41], reason: REST },
+    Equivalent { kernel: "linalg_attention_many128_*f16", guards: &[0, 13, 14], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_many128_f32", guards: &[0, 16, 17], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_many128_*f16", guards: &[10, 31, 36], reason: REST },
+    Equivalent { kernel: "linalg_attention_many128_f32", guards: &[13, 34, 39], reason: REST },
+    Equivalent { kernel: "linalg_attention_many64_*f16", guards: &[0, 14, 15], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_many64_f32", guards: &[0, 17, 18], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_many64_*f16", guards: &[24, 29, 79], reason: REST },
+    Equivalent { kernel: "linalg_attention_many64_f32", guards: &[27, 32, 78], reason: REST },
+    Equivalent { kernel: "linalg_attention_queries128_*f16", guards: &[18, 19], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_queries128_f32", guards: &[26, 27], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_queries128_*f16", guards: &[15, 17], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_queries128_f32", guards: &[23, 25], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_queries128_*f16", guards: &[0, 7, 30, 40], reason: REST },
+    Equivalent { kernel: "linalg_attention_queries128_f32", guards: &[0, 11, 38, 48], reason: REST },
+    Equivalent { kernel: "linalg_attention_queries64_*f16", guards: &[26, 27], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_queries64_f32", guards: &[30, 31], reason: UNREAD },
+    Equivalent { kernel: "linalg_attention_queries64_*f16", guards: &[23, 25], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_queries64_f32", guards: &[23, 25, 27, 29], reason: NO_KEY },
+    Equivalent { kernel: "linalg_attention_queries64_*f16", guards: &[0, 11, 34, 40], reason: REST },
+    Equivalent { kernel: "linalg_attention_queries64_f32", guards: &[0, 11, 38, 44], reason: REST },
     Equivalent { kernel: "linalg_gemm_general_*", guards: &[0], reason: "without terms, it adds a tile of zeros" },
     Equivalent { kernel: "linalg_gemm_mma128_nt_*", guards: &[1], reason: "products of many tiles have no parts" },
     Equivalent { kernel: "linalg_gemm_mma128_tt_*", guards: &[1], reason: "products of many tiles have no parts" },
@@ -110,8 +152,8 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
 impl Equivalent {
     /// Whether fault `number` of its kind in `kernel` is among these.
     pub(super) fn holds(&self, kernel: &str, fault: Fault, number: usize) -> bool {
-        let named = match self.kernel.strip_suffix('*') {
-            Some(prefix) => kernel.starts_with(prefix),
+        let named = match self.kernel.split_once('*') {
+            Some((begin, end)) => kernel.starts_with(begin) && kernel.ends_with(end),
             None => kernel == self.kernel,
         };
         named && fault == Fault::Guard && self.guards.contains(&number)

@@ -3,10 +3,10 @@
 //! The suite must notice them.
 //!
 //! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of
-//! the conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on
-//! the simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed
-//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Bounds tests of
-//! attention kernels with unrolled loops are not removed: each has hundreds of copies.
+//! the conformance suite that launch its kernel, and single launches, each in several orders of blocks and warps, on
+//! the simulated driver with every checker on, until one fails or the driver reports something. What noticed similar
+//! mutants comes first, then the cheapest. Every mutant is noticed except the ones in [`EQUIVALENT`]. No equivalent
+//! mutant lacks a barrier.
 
 mod attention;
 mod direct;

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use conformance::OpSpec;
 use cuda_backend::{AesKernel, AirKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
-use ptx::{
-    ast::{FunctionKind, Module},
-    mutate::Fault,
-};
+use ptx::ast::{FunctionKind, Module};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -18,8 +15,6 @@ pub(super) struct Shipped {
     texts: &'static [(&'static str, &'static str)],
     /// How the names of the kernels begin that are altered: the others only take part in specifications.
     begins: &'static str,
-    /// Whether the bounds tests of a kernel are among the faults.
-    guards: fn(&str) -> bool,
     pub(super) specs: fn() -> Vec<OpSpec>,
     /// The ways to evaluate keys that it has.
     pub(super) aes: &'static [AesKernel],
@@ -34,7 +29,6 @@ macro_rules! shipped {
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
             begins: "",
-            guards: |_| true,
             specs: $specs,
             aes: &$aes,
         }
@@ -42,10 +36,7 @@ macro_rules! shipped {
 }
 
 pub(super) const AIR: Shipped = shipped!(air, ["air"], conformance::air::specs, [AesKernel::Table]);
-pub(super) const ATTENTION: Shipped = Shipped {
-    guards: attention_guards,
-    ..shipped!(attention, ["linalg_attention"], attention_specs, [AesKernel::Table])
-};
+pub(super) const ATTENTION: Shipped = shipped!(attention, ["linalg_attention"], attention_specs, [AesKernel::Table]);
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
 pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
 pub(super) const CORRECTION: Shipped =
@@ -69,13 +60,6 @@ pub(super) const TENSOR: Shipped = Shipped {
     begins: "tensor_",
     ..shipped!(tensor, ["tensor", "linalg_elementwise"], conformance::tensor::specs, [AesKernel::Table])
 };
-
-/// Whether bounds tests of this kernel of attention are taken away: it joins parts, or sums products of rows.
-///
-/// In the others, unrolled loops have hundreds of copies of each.
-fn attention_guards(kernel: &str) -> bool {
-    ["linalg_attention_join", "linalg_attention_delta"].iter().any(|name| kernel.starts_with(name))
-}
 
 /// The specifications of the two passes of attention.
 ///
@@ -126,9 +110,9 @@ fn deep_specs() -> Vec<OpSpec> {
 }
 
 impl Shipped {
-    /// Whether this fault is put into a kernel.
-    pub(super) fn alters(&self, kernel: &str, fault: Fault) -> bool {
-        kernel.starts_with(self.begins) && (fault != Fault::Guard || (self.guards)(kernel))
+    /// Whether faults are put into this kernel.
+    pub(super) fn alters(&self, kernel: &str) -> bool {
+        kernel.starts_with(self.begins)
     }
 
     /// All kernels in one module.

@@ -19,6 +19,9 @@ use super::shipped::{Shipped, open, restricted};
 /// Cases on more elements take too long to repeat them for each mutant.
 const MAX_ELEMENTS: u64 = 1 << 14;
 
+/// Element types in the names of kernels and of cases.
+const TYPES: [&str; 3] = ["f32", "f16", "bf16"];
+
 /// Turns of blocks and warps.
 const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
 
@@ -32,6 +35,10 @@ type TrialCheck = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
 /// A case of the suite, or a launch of kernels under circumstances that are rare in use.
 pub(super) struct Trial {
     name: String,
+    /// The name without the element type, which is at its beginning or its end.
+    label: String,
+    /// Whether it launches single kernels, and is no case of the suite.
+    is_launch: bool,
     check: TrialCheck,
     /// How its queue evaluates keys.
     aes: AesKernel,
@@ -43,8 +50,11 @@ pub(super) struct Trial {
 
 impl Trial {
     pub(super) fn new(name: impl Into<String>, check: impl Fn(&CudaQueue) -> Result<(), Failure> + 'static) -> Self {
-        let (aes, kernels) = (AesKernel::default(), BTreeSet::new());
-        Self { name: name.into(), check: Box::new(check), aes, kernels, cost: 0 }
+        let (aes, kernels, name) = (AesKernel::default(), BTreeSet::new(), name.into());
+        let label = TYPES
+            .iter()
+            .fold(name.clone(), |name, kind| name.replace(&format!(" {kind},"), "").replace(&format!("_{kind}"), ""));
+        Self { name, label, is_launch: true, check: Box::new(check), aes, kernels, cost: 0 }
     }
 
     /// Every case of the module's specifications, as it is and between guard words, on a queue with this AES.
@@ -60,7 +70,7 @@ impl Trial {
                 })
             })
         });
-        trials.map(|trial| Self { aes, ..trial }).collect()
+        trials.map(|trial| Self { aes, is_launch: false, ..trial }).collect()
     }
 }
 
@@ -75,14 +85,30 @@ pub(super) struct Trials<'a> {
     trials: Vec<Trial>,
     /// The module reduced to sets of kernels, with the mutations of each reduced module.
     cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
-    /// The trial that noticed the last fault of each kind in a kernel.
-    last: RefCell<BTreeMap<(String, Fault), Noticed>>,
+    /// What noticed the faults of each kind, in their order, by the family of their kernel.
+    noticed: RefCell<BTreeMap<(String, Fault), Vec<Noticed>>>,
     /// Whether a trial holds on its unaltered kernels alone, for the trials that were used.
     alone: RefCell<BTreeMap<usize, bool>>,
 }
 
 /// The number of a trial, and the order of its blocks and warps.
-type Noticed = (usize, &'static str);
+type Run = (usize, &'static str);
+
+/// What noticed a fault.
+struct Noticed {
+    /// The number of the mutation in its kernel.
+    index: usize,
+    /// The label of the trial.
+    trial: String,
+    order: &'static str,
+}
+
+impl Noticed {
+    /// Whether the same run noticed both.
+    fn is_alike(&self, other: &Self) -> bool {
+        self.trial == other.trial && self.order == other.order
+    }
+}
 
 impl<'a> Trials<'a> {
     /// Runs the suite and `more` on the unaltered module, which must hold.
@@ -126,7 +152,7 @@ impl<'a> Trials<'a> {
                 (module, of_kernel)
             });
         }
-        Self { shipped, whole, trials, cut, last: RefCell::default(), alone: RefCell::default() }
+        Self { shipped, whole, trials, cut, noticed: RefCell::default(), alone: RefCell::default() }
     }
 
     /// Every mutation of the module.
@@ -136,32 +162,64 @@ impl<'a> Trials<'a> {
 
     /// A trial, of the `most` cheapest ones that launch the kernel of `mutation`, that fails or makes the simulator report
     /// something when the mutation, number `index` of its kernel, is in place.
-    ///
-    /// What noticed the last fault of this kind in the kernel is tried first.
     pub(super) fn find_failing(&self, mutation: &Mutation, index: usize, most: usize) -> Option<String> {
         let kernel = &mutation.function;
-        let launches = |trial: &usize| self.trials[*trial].kernels.contains(kernel);
-        let mut launching: Vec<_> = (0..self.trials.len()).filter(launches).take(most).collect();
-        let kind = (kernel.clone(), mutation.fault);
-        let mut orders = ORDERS;
-        if let Some(&(trial, order)) = self.last.borrow().get(&kind) {
-            launching.sort_by_key(|&other| other != trial);
-            orders.sort_by_key(|&other| other != order);
-        }
-        launching.into_iter().filter(|&number| self.holds_alone(number)).find_map(|number| {
+        let mut noticed = self.noticed.borrow_mut();
+        let noticed = noticed.entry((family(kernel).into(), mutation.fault)).or_default();
+        let (run, how) = self.runs(mutation, index, most, noticed).into_iter().find_map(|(number, order)| {
+            if !self.holds_alone(number) {
+                return None;
+            }
             let trial = &self.trials[number];
             let (module, of_kernel) = &self.cut[&trial.kernels];
             let text = self.shipped.text(&of_kernel[kernel][index].apply(module));
             let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
-            orders.into_iter().find_map(|order| {
-                let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
-                let q = open(text.clone(), trial.aes);
-                let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
-                let noticed = session.reports().first().map(ToString::to_string).or(failed)?;
-                self.last.borrow_mut().insert(kind.clone(), (number, order));
-                Some(format!("{}, {order} order: {noticed}", trial.name))
-            })
-        })
+            let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
+            let q = open(text, trial.aes);
+            let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
+            let how = session.reports().first().map(ToString::to_string).or(failed)?;
+            Some(((number, order), format!("{}, {order} order: {how}", trial.name)))
+        })?;
+        noticed.push(Noticed { index, trial: self.trials[run.0].label.clone(), order: run.1 });
+        Some(how)
+    }
+
+    /// The runs of the `most` cheapest trials of a mutant, those first that probably notice it.
+    ///
+    /// `noticed` lists what noticed faults of this kind before, in this kernel and in its other element types. First
+    /// comes what noticed the fault of the same number, then what noticed the last fault, then what followed the same
+    /// run before, then the others. Launches of one kernel differ in the length of rows, which grows from store to
+    /// store: after one, the next longer ones come first.
+    fn runs(&self, mutation: &Mutation, index: usize, most: usize, noticed: &[Noticed]) -> Vec<Run> {
+        let launches = |trial: &usize| self.trials[*trial].kernels.contains(&mutation.function);
+        let launching: Vec<_> = (0..self.trials.len()).filter(launches).take(most).collect();
+        // The order of blocks and warps matters less to a bounds test than the sizes of a trial.
+        let mut runs: Vec<Run> = match mutation.fault {
+            Fault::Guard => {
+                ORDERS.into_iter().flat_map(|order| launching.iter().map(move |&trial| (trial, order))).collect()
+            }
+            _ => launching.iter().flat_map(|&trial| ORDERS.map(|order| (trial, order))).collect(),
+        };
+        let Some(last) = noticed.last() else { return runs };
+
+        let is_of = |&(trial, order): &Run, noticed: &Noticed| {
+            order == noticed.order && self.trials[trial].label == noticed.trial
+        };
+        if let Some(&(last, order)) = runs.iter().find(|run| is_of(run, last) && self.trials[run.0].is_launch) {
+            runs.sort_by_key(|run| (run.1 != order, !self.trials[run.0].is_launch, run.0 < last));
+        }
+        let followed = |run: &Run| {
+            let pairs = noticed.iter().zip(&noticed[1..]);
+            pairs.rev().any(|(one, next)| one.is_alike(last) && !next.is_alike(last) && is_of(run, next))
+        };
+        runs.sort_by_cached_key(|run| match noticed.iter().rposition(|noticed| is_of(run, noticed)) {
+            Some(_) if noticed.iter().any(|noticed| noticed.index == index && is_of(run, noticed)) => 0,
+            Some(_) if is_of(run, last) => 1,
+            Some(at) if followed(run) => 2 + noticed.len() - at,
+            Some(at) => 2 + 2 * noticed.len() - at,
+            None => usize::MAX,
+        });
+        runs
     }
 
     /// Whether trial `number` holds on the kernels that it launches, unaltered and without the others.
@@ -177,13 +235,16 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// The name of a kernel without its element type.
+fn family(kernel: &str) -> &str {
+    let of_type = |kind: &&str| kernel.strip_suffix(*kind)?.strip_suffix('_');
+    TYPES.iter().find_map(of_type).unwrap_or(kernel)
+}
+
 /// The mutations of the kernels in `module` that `shipped` has.
 pub(super) fn altered(shipped: &Shipped, module: &Module) -> OfKernel {
     let mut of_kernel = by_kernel(module);
-    of_kernel.retain(|kernel, mutations| {
-        mutations.retain(|mutation| shipped.alters(kernel, mutation.fault));
-        !mutations.is_empty()
-    });
+    of_kernel.retain(|kernel, _| shipped.alters(kernel));
     of_kernel
 }
 
