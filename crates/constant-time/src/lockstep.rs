@@ -1,14 +1,17 @@
 //! Both parties in one process, without a channel, and a gate step by step.
 
 use anyhow::{Result, bail};
+use backend_api::Queue as _;
 use cpu_backend::CpuQueue;
-use pfss::{Gate, Pending, Step, Task, run_lockstep_watched};
+use pfss::{
+    DeviceShares, Gate, KeyBundle, Pending, PendingOnDevice, PfssError, Step, StepOnDevice, Task, run_lockstep_watched,
+};
 
 use crate::{
     Check, deal,
     gates::{suf, suf_modes},
     memcheck,
-    plain::{RING, expect, plaintexts},
+    plain::{COUNT, RING, expect, plaintexts},
     sessions::split,
     tasks::{self, GateCase},
 };
@@ -31,6 +34,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         }));
     }
     checks.push(Check::clean("step by step: relu", steps));
+    checks.push(Check::clean("step by step: relu in device memory", steps_on_device));
     Ok(checks)
 }
 
@@ -53,6 +57,37 @@ fn steps(q: &CpuQueue) -> Result<()> {
     let steps = [zero.finish(q, &from_one)?, one.finish(q, &from_zero)?];
     let [Step::Done(zero), Step::Done(one)] = steps else { bail!("expected the end of the gate, got an opening") };
     expect(RING, &[zero.words, one.words], &plaintexts().map(|x| x.max(0).cast_unsigned()))
+}
+
+/// [`steps`] on shares in device memory, which the caller's copies fill and read.
+fn steps_on_device(q: &CpuQueue) -> Result<()> {
+    let mask = |bundle: KeyBundle, x: &[u64]| {
+        let write = |to: &mut [u64]| Ok::<_, PfssError>(q.write_secret(x, to)?);
+        let x = DeviceShares::written_by(q, bundle.party(), RING, COUNT, write)?;
+        let (masked, keys) = bundle.mask_on_device(&x)?;
+        let masked = masked.read_by(|masked| Ok::<_, PfssError>(q.read_secret(masked)?))?;
+        Ok::<_, PfssError>((masked, keys))
+    };
+    let [zero, one] = deal::bundles(q, &Gate::relu(64)?)?;
+    let [x_zero, x_one] = split(&plaintexts());
+    let ((from_zero, zero), (from_one, one)) = (mask(zero, &x_zero)?, mask(one, &x_one)?);
+    let x_hat: Vec<u64> = from_zero.iter().zip(&from_one).map(|(&a, &b)| RING.add(a, b)).collect();
+    opened(&[], &x_hat);
+    let zero = pending_on_device(zero.eval_on_device(q, Task::Relu, &x_hat)?)?;
+    let one = pending_on_device(one.eval_on_device(q, Task::Relu, &x_hat)?)?;
+    opened(zero.masked_bits(), zero.masked_words());
+    opened(one.masked_bits(), one.masked_words());
+    let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+    let shares = [zero.finish(q, &from_one, &[])?.download()?, one.finish(q, &from_zero, &[])?.download()?];
+    expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))
+}
+
+/// The opening of a step that is not the last.
+fn pending_on_device(step: StepOnDevice<'_, CpuQueue>) -> Result<PendingOnDevice> {
+    match step {
+        StepOnDevice::Open(pending) => Ok(pending),
+        StepOnDevice::Done(_) => bail!("expected an opening, got the end of the gate"),
+    }
 }
 
 /// The opening of a step that is not the last.

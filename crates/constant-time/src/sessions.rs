@@ -2,11 +2,11 @@
 
 use std::{thread, time::Duration};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
     AutoTrunc, BoolShares, Channel, ChannelError, DeviceShares, Gate, Interval, KeyBundle, MemoryChannel, Party,
-    PfssError, Predicate, RangeClaim, Session, Shares, SignedRange, Task,
+    PfssError, Predicate, RangeClaim, Ring, Session, Shares, SignedRange, Task,
     functions::{Accuracy, TableFn, gelu},
     memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -52,6 +52,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     checks.extend(predicates()?);
     checks.push(Check::clean("session: gates by methods of their own", own_methods));
     checks.push(Check::clean("session: gates on shares in device memory", on_device));
+    checks.push(Check::clean("session: shares rearranged in device memory", rearranged));
     checks.extend(others()?);
     for modes in suf_modes() {
         let gate = suf(modes)?;
@@ -158,6 +159,30 @@ fn on_device(q: &CpuQueue) -> Result<()> {
     expect(RING, &shares, &plaintexts().map(|x| (3 * (x.max(0) + 5) * x - x).cast_unsigned()))
 }
 
+/// Shares moved and summed at public places, without a gate: 3 rows of 11.
+fn rearranged(q: &CpuQueue) -> Result<()> {
+    const WIDTH: usize = COUNT / 3;
+    // The rows in reverse order, from their last element on, and one zero.
+    let places: Vec<Option<u32>> = (0..COUNT as u32).rev().map(Some).chain([None]).collect();
+    let narrow = Ring::new(40).context("a ring has 1 to 64 bits")?;
+    let shares = both((), (), split(&plaintexts()), |session, (), x| {
+        let x = DeviceShares::upload(q, session.party(), RING, x)?;
+        let sums = x.permuted(&[3, WIDTH], &[1, 0])?.repeated(2)?.row_sums(6)?;
+        let sums = x.add_rows(&sums)?.add_public_rows(&[4; WIDTH])?;
+        let mut rows = sums.linear_in(RING, [2, 3], Some(&sums))?;
+        rows.linear_in_place(RING, [1, 4u64.wrapping_neg()], Some(&sums))?;
+        rows.add_public_rows_in_place(&[1; WIDTH])?;
+        let all =
+            DeviceShares::concat(&[&DeviceShares::zeros(q, session.party(), RING, 2)?, &rows.gathered(&places)?])?;
+        all.slice(1..COUNT + 3)?.in_ring(narrow)?.download()
+    })?;
+    let x = plaintexts();
+    let row = |e: usize| x[e] + 2 * (0..3).map(|row| x[row * WIDTH + e % WIDTH]).sum::<i64>() + 5;
+    let rows = (0..COUNT).rev().map(|e| row(e).cast_unsigned());
+    let expected: Vec<u64> = [0].into_iter().chain(rows).chain([0]).collect();
+    expect(narrow, &shares, &expected)
+}
+
 fn descriptor(q: &CpuQueue, gate: &Gate) -> Result<()> {
     let shares = play(deal::bundles(q, gate)?, |session, keys, x| {
         let shares = session.run(q, Task::Suf, keys, x)?;
@@ -176,7 +201,15 @@ fn function(q: &CpuQueue) -> Result<()> {
     // inputs within four units of 2^12
     let x: [i64; COUNT] = core::array::from_fn(|e| e as i64 * 900 - 14_000);
     let shares = both(zero, one, split(&x), |session, keys, x| session.function(q, &gates, keys, x))?;
-    expect(RING, &shares, &x.map(|x| function.eval(x).cast_unsigned()))
+    let expected = x.map(|x| function.eval(x).cast_unsigned());
+    expect(RING, &shares, &expected)?;
+
+    let [zero, one] = deal::dealer().deal_function(q, &gates, COUNT)?;
+    let shares = both(zero, one, split(&x), |session, keys, x| {
+        let x = DeviceShares::upload(q, session.party(), RING, x)?;
+        session.function_on_device(&gates, keys, &x)?.download()
+    })?;
+    expect(RING, &shares, &expected)
 }
 
 fn table_function(q: &CpuQueue) -> Result<()> {
@@ -186,7 +219,21 @@ fn table_function(q: &CpuQueue) -> Result<()> {
     // inputs within four units of 2^12
     let x: [i64; COUNT] = core::array::from_fn(|e| e as i64 * 900 - 14_000);
     let shares = both(zero, one, split(&x), |session, keys, x| session.table_function(q, &gates, keys, x))?;
-    expect(RING, &shares, &x.map(|x| function.eval(x).cast_unsigned()))
+    let expected = x.map(|x| function.eval(x).cast_unsigned());
+    expect(RING, &shares, &expected)?;
+
+    let [zero, one] = deal::dealer().deal_table_function(q, &gates, COUNT)?.map(Vec::from);
+    let shares = both(zero, one, split(&x), |session, keys, x| {
+        let x = DeviceShares::upload(q, session.party(), RING, x)?;
+        session.table_function_on_device_from(&gates, in_turn(keys), &x)?.download()
+    })?;
+    expect(RING, &shares, &expected)
+}
+
+/// Bundles one after the other.
+fn in_turn(bundles: Vec<KeyBundle>) -> impl FnMut() -> Result<KeyBundle, PfssError> {
+    let mut bundles = bundles.into_iter();
+    move || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
 }
 
 /// A softmax with its exponentials by spline and by table.
@@ -204,6 +251,13 @@ fn run_softmax(q: &CpuQueue, plan: &SecureSoftmaxPlan) -> Result<()> {
     let [x_zero, x_one] = split(&x).map(through_dense);
     let shares = both(zero, one, [x_zero?, x_one?], |session, keys, x| session.softmax(q, plan, keys, x))?;
     let expected: Vec<u64> = plan.eval(&x)?.into_iter().map(i64::cast_unsigned).collect();
+    expect(RING, &shares, &expected)?;
+
+    let [zero, one] = deal::dealer().deal_all(q, &plan.deals())?;
+    let shares = both(zero, one, split(&x), |session, keys, x| {
+        let x = DeviceShares::upload(q, session.party(), RING, x)?;
+        session.softmax_on_device_from(plan, in_turn(keys), &x)?.download()
+    })?;
     expect(RING, &shares, &expected)
 }
 

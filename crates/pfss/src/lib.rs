@@ -131,7 +131,7 @@ pub use bundle::{BundleSection, KeyBundle, MaskedKeys};
 pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
 pub use cost::Cost;
 pub use dealer::{Dealer, DealerSeed, Inputs, Wire};
-pub use device_shares::DeviceShares;
+pub use device_shares::{DeviceShares, PendingOnDevice, StepOnDevice};
 pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;

@@ -8,7 +8,6 @@ use crate::common::{
     words,
 };
 use backend_api::{Fork as _, Queue as _};
-use core_types::params::share::WordTerm;
 use cuda_sim::driver::Counters;
 use pfss::{
     BundleError, Channel as _, ChannelError, Dealer, MatrixShape, MatrixTriple, OpenedWeights, Party, PfssError, Ring,
@@ -182,10 +181,10 @@ fn expect_on_device(
         let launches = |counters: &Counters| counters.launches_of.get("fss_expand_seed").copied().unwrap_or(0);
         let (launched, bytes) = (launches(&after) - launches(&before), after.bytes_to_device - before.bytes_to_device);
         let opened = left + right;
-        // With their seeds, party 0 copies two terms of a sum, and party 1 its share of the product of the masks.
+        // With their seeds, party 0 copies no share, and party 1 its share of the product of the masks.
         let copied = match (expands, party) {
             (false, _) => (0, 8 * (2 * opened + results)),
-            (true, 0) => (3, 8 * opened + 2 * size_of::<WordTerm>()),
+            (true, 0) => (3, 8 * opened),
             (true, _) => (2, 8 * (opened + results)),
         };
         assert_eq!((launched, bytes), (copied.0, copied.1 as u64), "party {party}, {left} and {right} words");
@@ -271,8 +270,8 @@ fn opened_weights_stay_on_a_device_for_later_products() {
             products_on(queues, triples, &x, weights.each_ref())
         };
 
-        // The activations, and what every product copies: two terms of a sum, or a share of the product of the masks.
-        let each = (8 * left + [2 * size_of::<WordTerm>(), 8 * results][party]) as u64;
+        // The activations, and for party 1 its share of the product of the masks, which every product copies.
+        let each = (8 * left + [0, 8 * results][party]) as u64;
         let (all, held) = (each + 8 * right as u64, q.buffer_bytes(right, 8));
         let run = |q: &AnyQueue, seed: u64, (copied, live): (u64, u64)| {
             let (counted, got) = count(&sim, || product(q, seed));
@@ -316,8 +315,8 @@ fn a_device_expands_the_masks_that_a_dealer_multiplies() {
         let [left, right, _] = shape.lens();
         let sim = Sim::new(schedule);
         let q = sim.queue(None);
-        // With seeds, the terms of two sums are copied: no masks.
-        let copied = if expands { [4 * size_of::<WordTerm>() as u64, 4] } else { [8 * (left + right) as u64, 0] };
+        // With seeds, no masks are copied.
+        let copied = if expands { [0, 4] } else { [8 * (left + right) as u64, 0] };
         let matrices = |q: &AnyQueue| {
             let triples = Dealer::insecure_from_seed(8).deal_matrix(q, ring, shape).unwrap();
             triples.map(|triple| triple.to_bytes())

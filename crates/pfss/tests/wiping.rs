@@ -4,6 +4,7 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
+    array,
     cell::Cell,
     hint::black_box,
     mem,
@@ -450,7 +451,7 @@ impl DeviceKeys {
 }
 
 /// The results of gates, sums and products of matrices on shares that stay on the device.
-fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<'q, AnyQueue>; 8] {
+fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<'q, AnyQueue>; 16] {
     let DeviceKeys { bundles: [relu, shift, product], matrix, weights, by_weights } = keys;
     let mut echo = Echo(Vec::new());
     let mut session = Session::new(&mut echo);
@@ -467,11 +468,35 @@ fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<
     let matrices = session.matmul_on_device(matrix, [&biased, &factor]).unwrap();
     let by_weights = session.matmul_weights_on_device(by_weights, &matrices, &weights).unwrap();
     let [matrices, by_weights] = [matrices, by_weights].map(|product| product.scale(5).unwrap());
-    [positive, shifted, product, sum, scaled, biased, matrices, by_weights]
+    let gates_and_sums = [positive, shifted, product, sum, scaled, biased, matrices, by_weights];
+    let arranged = arranged(&x, &gates_and_sums[5]);
+    let mut results = gates_and_sums.into_iter().chain(arranged);
+    array::from_fn(|_| results.next().unwrap())
+}
+
+/// Shares at other places, and sums over rows.
+///
+/// Those that a device copies, without a kernel, are multiplied afterwards. The words that tests look for are not from the
+/// last rows: the last block of a matrix product leaves these in shared memory.
+fn arranged<'q>(x: &DeviceShares<'q, AnyQueue>, y: &DeviceShares<'q, AnyQueue>) -> [DeviceShares<'q, AnyQueue>; 8] {
+    let row = y.slice(0..10).unwrap();
+    let (slice, narrow) = (x.slice(2..SHARES).unwrap(), x.in_ring(pfss::Ring::new(63).unwrap()).unwrap());
+    let joined = DeviceShares::concat(&[&slice, &x.slice(0..2).unwrap()]).unwrap();
+    let places: Vec<Option<u32>> = (0..SHARES as u32).map(|e| (e != 3).then_some(7 * e % SHARES as u32)).collect();
+    [
+        y.add_rows(&row).unwrap(),
+        y.add_public_rows(&[8; 10]).unwrap(),
+        y.permuted(&[5, 194], &[1, 0]).unwrap(),
+        y.repeated(2).unwrap(),
+        y.row_sums(10).unwrap(),
+        y.gathered(&places).unwrap(),
+        joined.scale(0x1234_5677).unwrap(),
+        narrow.scale(0x1234_5679).unwrap(),
+    ]
 }
 
 /// A word of each result, computed by a processor.
-fn results(x: &[u64]) -> [u64; 8] {
+fn results(x: &[u64]) -> [u64; 16] {
     on_device(&queue(), x, DeviceKeys::deal()).map(|result| result.download().unwrap()[77])
 }
 

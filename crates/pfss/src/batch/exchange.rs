@@ -42,12 +42,32 @@ impl<C: Channel> Session<C> {
         q: &Q,
         inputs: Vec<(KeyBundle, &[u64])>,
     ) -> Result<Vec<(MaskedKeys, Vec<u64>)>, PfssError> {
-        for (bundle, x) in &inputs {
+        let (bundles, x): (Vec<KeyBundle>, Vec<&[u64]>) = inputs.into_iter().unzip();
+        let lens: Vec<usize> = x.iter().map(|x| x.len()).collect();
+        self.open_masked_by(q, bundles, &lens, |keys| {
+            Ok(keys.iter().zip(x).map(|(keys, x)| keys.add_masks(x)).collect())
+        })
+    }
+
+    /// [`open_masked`](Self::open_masked) of inputs that `mask` masks with all keys.
+    ///
+    /// `lens` has the number of inputs of each bundle.
+    pub(crate) fn open_masked_by<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        bundles: Vec<KeyBundle>,
+        lens: &[usize],
+        mask: impl FnOnce(&[MaskedKeys]) -> Result<Vec<Vec<u64>>, PfssError>,
+    ) -> Result<Vec<(MaskedKeys, Vec<u64>)>, PfssError> {
+        self.check_open()?;
+        for (bundle, &inputs) in bundles.iter().zip(lens) {
             self.admit(&bundle.header)?;
-            bundle.check_mask(x.len())?;
+            bundle.check_mask(inputs)?;
         }
-        let masked = inputs.into_iter().map(|(bundle, x)| Ok(Opening::of(bundle.mask(x)?)));
-        let (openings, keys): (Vec<_>, Vec<_>) = masked.collect::<Result<Vec<_>, PfssError>>()?.into_iter().unzip();
+        let keys = bundles.into_iter().map(KeyBundle::with_open_inputs).collect::<Result<Vec<_>, _>>()?;
+        let masked = self.closing(|_| mask(&keys))?;
+        let of = |(keys, mine): (&MaskedKeys, Vec<u64>)| Opening { header: keys.0.header.clone(), mine };
+        let openings: Vec<Opening> = keys.iter().zip(masked).map(of).collect();
         let opened = self.open_round(q, &openings, &mut [])?;
         Ok(keys.into_iter().zip(opened).collect())
     }

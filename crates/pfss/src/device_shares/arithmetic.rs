@@ -1,35 +1,45 @@
-//! Sums of shares: lists of terms for the op that forms the sums of all gates.
+//! Sums of shares and masking: `alpha x + beta row + constant`, where the row repeats over `x`.
 //!
-//! The variable of a sum is the first share, `X`; the other operand is a row. So `x + y` is
-//! `X + row`, `c x` is `c X`, and a masked input is `X` plus the row of `r`.
+//! One op forms each sum, and takes its public factors with the launch. So `x + y` has the factors
+//! 1 and 1, `c x` has no row, and a masked input is `x` plus the row of `r`.
 
 use backend_api::{
-    BackendError, BufferRef as _, Mut, Ref,
-    ops::{fss::FssOps, share::CombineWords},
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Element, Mut, Ref,
+    ops::{fss::FssOps, share::LinearWords},
 };
-use core_types::{
-    Ring,
-    params::share::{WordParams, WordTerm},
-};
+use core_types::{Ring, params::share::LinearWordsParams};
 
 use super::DeviceShares;
 use crate::{
     Party, PfssError,
     error::check_len,
-    gates::shares::sums::list_of,
-    secret::{
-        kept::retrying,
-        staging::{SecretInput, StagedSecret, copy_on},
-    },
+    secret::staging::{SecretInput, StagedSecret, copy_on},
 };
 
 /// Most elements of one op, which counts them in 32 bits.
 const MOST_ELEMENTS: usize = u32::MAX as usize;
 
-/// `X`. Sums are formed as party 0, which has the whole of the constant 1.
-pub(crate) const X: WordTerm = WordTerm::ONE.power(1);
-/// The other operand.
-const ROW: WordTerm = WordTerm::word(0);
+/// The public numbers of a sum `alpha x + beta row + constant`.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors {
+    pub(crate) alpha: u64,
+    pub(crate) beta: u64,
+    pub(crate) constant: u64,
+}
+
+impl Factors {
+    /// `x + row`.
+    pub(crate) const SUM: Self = Self { alpha: 1, beta: 1, constant: 0 };
+    /// `x - row`.
+    pub(crate) const DIFFERENCE: Self = Self { beta: u64::MAX, ..Self::SUM };
+    /// `x` alone.
+    pub(crate) const COPY: Self = Self { beta: 0, ..Self::SUM };
+
+    /// `alpha x + beta row`.
+    pub(super) const fn of([alpha, beta]: [u64; 2]) -> Self {
+        Self { alpha, beta, constant: 0 }
+    }
+}
 
 impl<Q: FssOps> DeviceShares<'_, Q> {
     /// Shares of `x + y`.
@@ -40,7 +50,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     /// [`PfssError::Length`] for more shares than one op takes, at most `2^32 - 1`, and
     /// [`PfssError::Backend`].
     pub fn add(&self, other: &Self) -> Result<Self, PfssError> {
-        self.with_other(other, ROW)
+        self.with_other(other, Factors::SUM)
     }
 
     /// Shares of `x - y`.
@@ -48,7 +58,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn sub(&self, other: &Self) -> Result<Self, PfssError> {
-        self.with_other(other, ROW.minus())
+        self.with_other(other, Factors::DIFFERENCE)
     }
 
     /// Shares of `x + p` for public words `p`, which party 0 adds.
@@ -62,12 +72,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         if self.party == Party::One {
             return self.copied();
         }
-        let public = match self.q.host_view(public) {
-            Some(words) => SecretInput::InPlace(words),
-            // A copy of public words, which is not wiped.
-            None => SecretInput::Staged(StagedSecret::upload_parts(self.q, &[public], &[])?),
-        };
-        self.sum(&[X, ROW], public.view())
+        self.linear(self.ring, Factors::SUM, Some(public_input(self.q, public)?.view()))
     }
 
     /// Shares of `c x` for a public `c`.
@@ -76,7 +81,12 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     /// [`PfssError::Length`] for more shares than one op takes, at most `2^32 - 1`, and
     /// [`PfssError::Backend`].
     pub fn scale(&self, factor: u64) -> Result<Self, PfssError> {
-        self.sum(&[X.times(factor)], self.view().slice(0..0)?)
+        self.linear(self.ring, Factors { alpha: factor, ..Factors::COPY }, None)
+    }
+
+    /// Shares of `x + c` for a public `c`.
+    pub(crate) fn add_constant(&self, c: u64) -> Result<Self, PfssError> {
+        self.linear(self.ring, Factors { constant: self.party.public(c), ..Factors::COPY }, None)
     }
 
     /// Shares of `x` in separate memory.
@@ -84,25 +94,50 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         Ok(Self::new(self.q, self.party, self.ring, copy_on(self.q, self.view())?))
     }
 
-    /// `x` plus `term` over the other shares.
-    fn with_other(&self, other: &Self, term: WordTerm) -> Result<Self, PfssError> {
+    /// A sum with as many other shares.
+    fn with_other(&self, other: &Self, factors: Factors) -> Result<Self, PfssError> {
         self.check_alike(other)?;
         check_len("shares", self.len(), other.len())?;
-        self.sum(&[X, term], other.view())
+        self.linear(self.ring, factors, Some(other.view()))
     }
 
-    /// The sum of `terms` over `x` and one row.
-    fn sum(&self, terms: &[WordTerm], row: Ref<'_, Q, u64>) -> Result<Self, PfssError> {
-        check_count(self.len())?;
-        let (q, list) = (self.q, list_of(terms.iter().copied()));
-        let mut out = StagedSecret::alloc(q, self.len())?;
-        // A device copies the terms.
-        retrying(q, || {
-            let operands = Operands { placed: None, x: q.shorten(self.view()), row: q.shorten(row) };
-            combine(q, self.ring, &list, operands, out.view_mut())
-        })?;
-        Ok(Self::new(q, self.party, self.ring, out))
+    /// The ring of fewer bits of both.
+    pub(crate) fn narrower_ring(&self, other: &Self) -> Ring {
+        if self.ring.bits() < other.ring.bits() { self.ring } else { other.ring }
     }
+
+    /// A sum in `ring`, with a row that repeats over the shares.
+    pub(super) fn linear(&self, ring: Ring, factors: Factors, row: Option<Ref<'_, Q, u64>>) -> Result<Self, PfssError> {
+        check_count(self.len())?;
+        let mut out = StagedSecret::alloc(self.q, self.len())?;
+        linear(self.q, ring, factors, Some(self.view()), row, out.view_mut())?;
+        Ok(Self::new(self.q, self.party, ring, out))
+    }
+
+    /// [`linear`](Self::linear) in place of the shares.
+    pub(super) fn linear_here(
+        &mut self,
+        ring: Ring,
+        factors: Factors,
+        row: Option<Ref<'_, Q, u64>>,
+    ) -> Result<(), PfssError> {
+        check_count(self.len())?;
+        self.words.set_public(false);
+        linear(self.q, ring, factors, None, row, self.words.view_mut())?;
+        self.ring = ring;
+        Ok(())
+    }
+}
+
+/// Public elements where ops read them. A copy is not wiped.
+pub(super) fn public_input<'a, Q: FssOps, T: Element>(
+    q: &'a Q,
+    public: &'a [T],
+) -> Result<SecretInput<'a, Q, T>, PfssError> {
+    Ok(match q.host_view(public) {
+        Some(view) => SecretInput::InPlace(view),
+        None => SecretInput::Staged(StagedSecret::upload_parts(q, &[public], &[])?),
+    })
 }
 
 /// A share of a mask: in host memory, or where ops read it.
@@ -111,50 +146,72 @@ pub(crate) enum Mask<'a, Q: FssOps + 'a> {
     Device(Ref<'a, Q, u64>),
 }
 
-/// Shares plus shares of their masks, one input after the other, in host memory.
+impl<Q: FssOps> Mask<'_, Q> {
+    /// The first `len` words, if they are in host memory.
+    fn on_host(&self, len: usize) -> Option<&[u64]> {
+        match self {
+            Self::Host(words) => Some(&words[..len]),
+            Self::Device(_) => None,
+        }
+    }
+
+    /// The words, if ops read them where they are.
+    fn placed(&self, q: &Q) -> Option<Ref<'_, Q, u64>> {
+        match self {
+            Self::Host(words) => q.host_view(words),
+            Self::Device(words) => Some(q.shorten(*words)),
+        }
+    }
+}
+
+/// Shares plus shares of their masks, one input after the other.
 ///
 /// They are to be sent. A mask has a word for each share, and maybe more. No input has `2^32`
 /// shares.
-pub(crate) fn masked<Q: FssOps>(
+pub(crate) fn masked<'q, Q: FssOps>(
+    q: &'q Q,
+    ring: Ring,
+    inputs: &[(Ref<'_, Q, u64>, Mask<'_, Q>)],
+) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+    // Masks in host memory are read there, or copied to the places of their sums, in one copy if all are there.
+    let (is_read, len) = (q.host_view::<u64>(&[]).is_some(), inputs.iter().map(|(x, _)| x.len()).sum());
+    let on_host: Vec<&[u64]> = inputs.iter().filter_map(|(x, mask)| mask.on_host(x.len())).collect();
+    let mut out = if !is_read && on_host.len() == inputs.len() {
+        StagedSecret::upload_parts(q, &[], &on_host)?
+    } else {
+        let (mut out, mut start) = (StagedSecret::alloc(q, len)?, 0);
+        for (x, mask) in inputs {
+            if let Some(words) = mask.on_host(x.len()).filter(|_| !is_read) {
+                q.write_secret(words, out.slice_mut(start..start + x.len())?)?;
+            }
+            start += x.len();
+        }
+        out
+    };
+    add_all(q, ring, inputs, out.view_mut())?;
+    // No mask is left there, and what is sent is not secret. On a processor, wiping it takes no call.
+    out.set_public(!is_read);
+    Ok(out)
+}
+
+/// Writes each input plus its mask, or plus the words in the place of their sums.
+fn add_all<Q: FssOps>(
     q: &Q,
     ring: Ring,
     inputs: &[(Ref<'_, Q, u64>, Mask<'_, Q>)],
-) -> Result<Vec<u64>, PfssError> {
-    // Masks in host memory are read there, or copied to the device together with the terms.
-    let (terms, in_place) = (list_of([X, ROW]), q.host_view::<u64>(&[]).is_some());
-    let list: &[u64] = bytemuck::cast_slice(&terms);
-    let on_host = inputs.iter().filter_map(|(_, mask)| match mask {
-        Mask::Host(words) => Some(*words),
-        Mask::Device(_) => None,
-    });
-    let staged = match in_place {
-        true => None,
-        false => Some(StagedSecret::upload_with_lists(q, &[list], [&[], &on_host.collect::<Vec<_>>()], 0)?),
-    };
-
-    let mut out = StagedSecret::alloc(q, inputs.iter().map(|(x, _)| x.len()).sum())?;
-    let (mut start, mut copied) = (0, list.len());
+    mut out: Mut<'_, Q, u64>,
+) -> Result<(), BackendError> {
+    let mut start = 0;
     for (x, mask) in inputs {
-        let placed = staged.as_ref().map(|staged| staged.slice(0..list.len())).transpose()?;
-        let row = match (mask, &staged) {
-            (Mask::Device(words), _) => q.shorten(*words),
-            (Mask::Host(words), Some(staged)) => {
-                copied += words.len();
-                q.shorten(staged.slice(copied - words.len()..copied)?)
-            }
-            (Mask::Host(words), None) => match q.host_view(words) {
-                Some(words) => q.shorten(words),
-                None => unreachable!("a queue reads all of the host's memory, or none of it"),
-            },
-        };
-        retrying(q, || {
-            let placed = placed.map(|list| q.words::<u64>(q.shorten(list)));
-            let operands = Operands { placed, x: q.shorten(*x), row: q.shorten(row.slice(0..x.len())?) };
-            combine(q, ring, &terms, operands, out.slice_mut(start..start + x.len())?)
-        })?;
+        let sums = Q::Buf::<u64>::reborrow_mut(&mut out).slice(start..start + x.len())?;
         start += x.len();
+        let (x, mask) = match mask.placed(q) {
+            Some(mask) => (Some(q.shorten(*x)), mask.slice(0..x.len())?),
+            None => (None, q.shorten(*x)),
+        };
+        linear(q, ring, Factors::SUM, x, Some(mask), sums)?;
     }
-    Ok(out.download()?)
+    Ok(())
 }
 
 /// Refuses more elements than one op takes.
@@ -165,49 +222,34 @@ pub(crate) fn check_count(len: usize) -> Result<(), PfssError> {
     Err(PfssError::Length { what: "elements of one op at most", expected: MOST_ELEMENTS, got: len })
 }
 
-/// The operands of a sum, where ops read them.
-pub(crate) struct Operands<'a, Q: FssOps + 'a> {
-    /// The terms, if they were copied with an operand.
-    pub(crate) placed: Option<Ref<'a, Q, u32>>,
-    pub(crate) x: Ref<'a, Q, u64>,
-    /// The other operand, or nothing.
-    pub(crate) row: Ref<'a, Q, u64>,
-}
-
-/// Writes a sum of `terms` in `ring`, an element for each of `x`, which are less than `2^32`.
-pub(crate) fn combine<Q: FssOps>(
+/// Writes a sum in `ring`, an element for each of `out`, which are less than `2^32`.
+///
+/// Without `x` it is in place. The row repeats.
+pub(crate) fn linear<Q: FssOps>(
     q: &Q,
     ring: Ring,
-    terms: &[WordTerm],
-    Operands { placed, x, row }: Operands<'_, Q>,
-    sums: Mut<'_, Q, u64>,
+    Factors { alpha, beta, constant }: Factors,
+    x: Option<Ref<'_, Q, u64>>,
+    row: Option<Ref<'_, Q, u64>>,
+    out: Mut<'_, Q, u64>,
 ) -> Result<(), BackendError> {
-    if x.is_empty() {
-        return Ok(());
+    if out.is_empty() {
+        return Ok(()); // nor has a row a word
     }
-    let params = WordParams {
-        offset: 0,
-        count: x.len() as u32, // as the caller promises
-        party: 0,
-        bits: 64,
-        shift: 0,
-        width: ring.bits(),
-        padded_rows: 0,
-        rows: u32::from(!row.is_empty()),
-        opened_rows: 0,
-        interleaved: 0,
+    let params = LinearWordsParams {
+        alpha,
+        beta,
+        constant,
+        count: out.len() as u32, // as the caller promises
+        period: row.map_or(0, |row| row.len() as u32),
+        bits: ring.bits(),
         reserved: 0,
     };
-    let nothing = x.slice(0..0)?;
-    q.combine_words(CombineWords {
+    q.linear_words(LinearWords {
         params: &params,
-        terms,
-        placed: placed.map(|list| q.shorten::<u32>(list)),
-        x: q.shorten(x),
-        padded: q.shorten(nothing),
-        rows: q.shorten(row),
-        opened: q.words::<u64>(q.shorten(nothing)),
-        sums: q.shorten_mut(sums),
+        x: x.map(|x| q.shorten(x)),
+        row: row.map(|row| q.shorten(row)),
+        out: q.shorten_mut(out),
     })
 }
 

@@ -1,7 +1,6 @@
 //! Shares that stay in device memory between gates.
 //!
-//! A layer's masking, biases and residuals are sums in a ring, which one op computes
-//! (`docs/adr/0013-sums-of-terms.md`). The host gets the masked inputs, and shares of each bit and
+//! A layer's masking, biases and residuals are sums in a ring, which one op computes. The host gets the masked inputs, and shares of each bit and
 //! word to be opened, which it masks. The words of the result stay:
 //!
 //! 1. The share of `r` is copied to the device, or expanded there from party 0's seed. Its sum
@@ -16,10 +15,19 @@
 //! each party chooses the form for itself. A gate runs the same steps in both forms, and only the
 //! place of its last sums differs. A queue that reads the host's memory gets no copy of keys.
 //!
-//! `arithmetic.rs` has the sums of shares and the masking, `run.rs` the methods of a session.
+//! Memory that holds shares or keys is wiped when it is dropped. Masked inputs take the place of the
+//! masks, and are sent: they are not wiped. Neither are zeros and public words.
+//!
+//! `arithmetic.rs` has the sums of shares and the masking, `rows.rs` sums over rows, `arrange.rs`
+//! copies to other places, `run.rs` the methods of a session.
 
 pub(crate) mod arithmetic;
-mod run;
+mod arrange;
+mod foreign;
+mod rows;
+pub(crate) mod run;
+
+pub use foreign::{PendingOnDevice, StepOnDevice};
 
 use core::fmt;
 
@@ -142,11 +150,23 @@ impl<'q, Q: FssOps> DeviceShares<'q, Q> {
 
     /// Refuses shares of another party or ring, or on another device.
     pub(crate) fn check_alike(&self, other: &Self) -> Result<(), PfssError> {
-        if other.party != self.party {
-            return Err(PfssError::WrongParty { expected: self.party, got: other.party });
-        }
+        self.check_together(other)?;
         if other.ring != self.ring {
             return Err(PfssError::ShareRing { expected: self.ring.bits(), got: other.ring.bits() });
+        }
+        Ok(())
+    }
+
+    /// Refuses a ring of more bits than the shares'.
+    pub(crate) fn check_ring_within(&self, ring: Ring) -> Result<(), PfssError> {
+        let (most, got) = (self.ring.bits(), ring.bits());
+        if got <= most { Ok(()) } else { Err(PfssError::WiderRing { most, got }) }
+    }
+
+    /// Refuses shares of another party, or on another device.
+    pub(crate) fn check_together(&self, other: &Self) -> Result<(), PfssError> {
+        if other.party != self.party {
+            return Err(PfssError::WrongParty { expected: self.party, got: other.party });
         }
         // Each open device has one budget.
         if !core::ptr::eq(self.q.budget(), other.q.budget()) {

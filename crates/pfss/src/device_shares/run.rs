@@ -1,6 +1,7 @@
 //! Gates of a session on shares in device memory.
 
 use backend_api::{BufferRef as _, Ref, ops::fss::FssOps};
+use core_types::Ring;
 
 use super::{
     DeviceShares,
@@ -21,6 +22,9 @@ impl<C: Channel> Session<C> {
     /// The host gets the masked inputs, and shares of each bit and word to be opened, which it
     /// masks. The words of the result stay.
     ///
+    /// The shares may be in a ring of more bits than the keys': shares modulo `2^64` are shares
+    /// modulo `2^k` too. Bits above the ring of the keys are ignored.
+    ///
     /// The result of a gate with [masked outputs](crate::Gate::with_masked_outputs) is `y + r_out`,
     /// to be downloaded for [`open_outputs`](Self::open_outputs).
     ///
@@ -37,27 +41,34 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         x: &DeviceShares<'q, Q>,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        task.check_on_device(bundle.gate())?;
+        x.check_ring_within(bundle.gate().ring())?;
         self.run_masked(task, bundle, x, x.len(), |keys| {
             let (inputs, count) = (0..keys.gate().inputs(), keys.count());
             let rows = inputs.map(|row| x.view().slice(row * count..(row + 1) * count));
-            add_masks(x.queue(), keys, &rows.collect::<Result<Vec<_>, _>>()?)
+            Ok(add_masks(x.queue(), keys.gate().ring(), &[(&keys.0, &rows.collect::<Result<Vec<_>, _>>()?)])?
+                .download()?)
         })
     }
 
     /// [`product`](Self::product) of shares in device memory, where the result stays.
     ///
+    /// The factors may be in different rings.
+    ///
     /// # Errors
-    /// [`PfssError::ShareRing`] or [`PfssError::OtherDevice`] for factors of different rings or
-    /// devices, before anything is sent or spent, and as [`run_on_device`](Self::run_on_device).
+    /// [`PfssError::WrongParty`] or [`PfssError::OtherDevice`] for factors of different parties or
+    /// on different devices, before anything is sent or spent, and as
+    /// [`run_on_device`](Self::run_on_device).
     pub fn product_on_device<'q, Q: FssOps>(
         &mut self,
         bundle: KeyBundle,
         [x, y]: [&DeviceShares<'q, Q>; 2],
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
-        x.check_alike(y)?;
+        x.check_together(y)?;
         bundle.check_factors([x.len(), y.len()])?;
+        [x, y].iter().try_for_each(|factor| factor.check_ring_within(bundle.gate().ring()))?;
         self.run_masked(Task::Product, bundle, x, x.len() + y.len(), |keys| {
-            add_masks(x.queue(), keys, &[x.view(), y.view()])
+            Ok(add_masks(x.queue(), keys.gate().ring(), &[(&keys.0, &[x.view(), y.view()])])?.download()?)
         })
     }
 
@@ -109,7 +120,6 @@ impl<C: Channel> Session<C> {
         mask: impl FnOnce(&MaskedKeys) -> Result<Vec<u64>, PfssError>,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         task.check_on_device(bundle.gate())?;
-        bundle.gate().check_ring(shares.ring())?;
         self.check_owner(shares.party())?;
         let (plan, keys, x_hat) = self.open_inputs(shares.queue(), task, bundle, inputs, mask)?;
         self.evaluate_on_device(shares.queue(), &plan, keys, x_hat)
@@ -135,28 +145,49 @@ impl<C: Channel> Session<C> {
     }
 }
 
-/// This party's shares `inputs` plus its shares of the masks of `keys`.
+impl<Q: FssOps> DeviceShares<'_, Q> {
+    /// The shares plus this party's shares of the masks of each of `keys`, in host memory.
+    ///
+    /// They take one copy to the host. The keys have one ring, and one input for each element.
+    pub(crate) fn add_masks(&self, keys: &[MaskedKeys]) -> Result<Vec<Vec<u64>>, PfssError> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        let row = [self.view()];
+        let all: Vec<_> = keys.iter().map(|keys| (&keys.0, &row[..])).collect();
+        let words = add_masks(self.queue(), first.gate().ring(), &all)?.download()?;
+        Ok((0..keys.len()).map(|at| words[at * self.len()..(at + 1) * self.len()].to_vec()).collect())
+    }
+}
+
+/// This party's shares of inputs in `ring` plus its shares of their masks.
 ///
-/// There is a view for each input of an element. A device expands many masks from their seed.
-fn add_masks<Q: FssOps>(q: &Q, keys: &MaskedKeys, inputs: &[Ref<'_, Q, u64>]) -> Result<Vec<u64>, PfssError> {
-    let (bundle, ring) = (&keys.0, keys.gate().ring());
-    let padded = bundle.padded();
-    let words = inputs.len() * padded;
-    let expanded = match bundle.seeded_rows(q, size_of::<u64>() * words) {
-        Some(rows) => {
-            let mut expanded = StagedSecret::<_, u64>::alloc(q, words)?;
-            rows.words(q, 0..inputs.len(), 0..padded, expanded.view_mut())?;
-            Some(expanded)
+/// All keys come with a view for each input of an element. A device expands many masks from their
+/// seed.
+pub(super) fn add_masks<'q, Q: FssOps>(
+    q: &'q Q,
+    ring: Ring,
+    all: &[(&KeyBundle, &[Ref<'_, Q, u64>])],
+) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+    let mut expanded = Vec::with_capacity(all.len());
+    for (bundle, inputs) in all {
+        let words = inputs.len() * bundle.padded();
+        expanded.push(match bundle.seeded_rows(q, size_of::<u64>() * words) {
+            Some(rows) => {
+                let mut expanded = StagedSecret::<_, u64>::alloc(q, words)?;
+                rows.words(q, 0..inputs.len(), 0..bundle.padded(), expanded.view_mut())?;
+                Some(expanded)
+            }
+            None => None,
+        });
+    }
+    let mut with_masks = Vec::new();
+    for ((bundle, inputs), expanded) in all.iter().zip(&expanded) {
+        for (row, x) in inputs.iter().enumerate() {
+            let mask = match expanded {
+                Some(words) => Mask::Device(words.slice(row * bundle.padded()..(row + 1) * bundle.padded())?),
+                None => Mask::Host(bundle.word_row(row)),
+            };
+            with_masks.push((q.shorten(*x), mask));
         }
-        None => None,
-    };
-    let mut with_masks = Vec::with_capacity(inputs.len());
-    for (row, x) in inputs.iter().enumerate() {
-        let mask = match &expanded {
-            Some(words) => Mask::Device(words.slice(row * padded..(row + 1) * padded)?),
-            None => Mask::Host(bundle.word_row(row)),
-        };
-        with_masks.push((q.shorten(*x), mask));
     }
     masked(q, ring, &with_masks)
 }

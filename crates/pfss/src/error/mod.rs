@@ -180,6 +180,32 @@ pub enum PfssError {
         /// Ring width of the second operand.
         got: u32,
     },
+    /// Shares were to be read in a ring of more bits than theirs.
+    #[error("expected a ring of at most {most} bits for these shares, got a ring of {got} bits")]
+    WiderRing {
+        /// Ring width of the shares.
+        most: u32,
+        /// Width of the requested ring.
+        got: u32,
+    },
+    /// An order of axes leaves one out, or lists one twice.
+    #[error("expected an order that lists each of {axes} axes once, got {got:?}")]
+    AxisOrder {
+        /// Number of axes.
+        axes: usize,
+        /// The order.
+        got: Vec<usize>,
+    },
+    /// A place in a list is past the last share.
+    #[error("place {got} of item {index} is outside {len} shares")]
+    Place {
+        /// Position in the list.
+        index: usize,
+        /// Number of shares.
+        len: usize,
+        /// The place.
+        got: u32,
+    },
     /// Shares are in the memory of two devices, or of one device that was opened twice.
     #[error("expected shares of one opened device, got shares of two")]
     OtherDevice,

@@ -35,6 +35,7 @@
 
 mod fit;
 mod library;
+pub(crate) mod memory;
 mod minimax;
 mod run;
 mod special;

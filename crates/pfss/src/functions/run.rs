@@ -2,7 +2,10 @@
 
 use backend_api::ops::fss::FssOps;
 
-use super::FixedGates;
+use super::{
+    FixedGates,
+    memory::{DeviceMemory, HostMemory, Memory, Words},
+};
 use crate::{Channel, Dealer, DeviceShares, KeyBundle, PfssError, Session, Task, run_lockstep};
 
 /// One party's keys for a function.
@@ -34,6 +37,14 @@ impl Dealer {
     }
 }
 
+impl FixedBundles {
+    /// The bundles in the order in which their gates run.
+    fn in_order(self) -> impl FnMut() -> Result<KeyBundle, PfssError> {
+        let mut bundles = [Some(self.suf), self.shift].into_iter().flatten();
+        move || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
+    }
+}
+
 impl FixedGates {
     /// Checks that the bundles are for these gates.
     ///
@@ -62,8 +73,7 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         gates.check(&bundles)?;
-        let word = self.run(q, Task::Suf, bundles.suf, x)?.words;
-        self.shift(q, &gates.shift, bundles.shift, &word)
+        self.function_from(q, gates, bundles.in_order(), x)
     }
 
     /// [`function`](Self::function) of shares in device memory, where the result stays.
@@ -78,8 +88,7 @@ impl<C: Channel> Session<C> {
         x: &DeviceShares<'q, Q>,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         gates.check(&bundles)?;
-        let word = self.run_on_device(Task::Suf, bundles.suf, x)?;
-        self.shift_on_device(&gates.shift, bundles.shift, &word)
+        self.function_on_device_from(gates, bundles.in_order(), x)
     }
 
     /// [`function`](Self::function) with keys that are read when their gate runs.
@@ -94,16 +103,52 @@ impl<C: Channel> Session<C> {
         &mut self,
         q: &Q,
         gates: &FixedGates,
-        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        next: impl FnMut() -> Result<KeyBundle, E>,
         x: &[u64],
     ) -> Result<Vec<u64>, E> {
+        let mut y = self.function_at(&HostMemory(q), gates, next, &Words::new(x.to_vec()))?;
+        Ok(core::mem::take(&mut *y))
+    }
+
+    /// [`function_from`](Self::function_from) of shares in device memory, where the result stays.
+    ///
+    /// The messages, the spending of keys and the words of the result are the same, so that the
+    /// other party may call either.
+    ///
+    /// # Errors
+    /// [`PfssError::NotOnDevice`], [`PfssError::WiderRing`] or [`PfssError::WrongParty`] as of
+    /// [`run_on_device`](Self::run_on_device), before the first bundle is read, and as
+    /// [`function_from`](Self::function_from).
+    pub fn function_on_device_from<'q, Q: FssOps, E: From<PfssError>>(
+        &mut self,
+        gates: &FixedGates,
+        next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &DeviceShares<'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, E> {
+        Task::Suf.check_on_device(&gates.suf)?;
+        x.check_ring_within(gates.suf.ring())?;
+        self.check_owner(x.party())?;
+        self.function_at(&DeviceMemory(x.queue()), gates, next, x)
+    }
+
+    /// A function of shares in `memory`.
+    pub(crate) fn function_at<M: Memory, E: From<PfssError>>(
+        &mut self,
+        memory: &M,
+        gates: &FixedGates,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &M::Shares,
+    ) -> Result<M::Shares, E> {
         let suf = next()?;
         if *suf.gate() != gates.suf {
             return Err(PfssError::Program.into());
         }
-        let word = self.run(q, Task::Suf, suf, x)?.words;
+        let word = memory.run(self, Task::Suf, suf, x)?;
         let shift = gates.shift.gate().map(|_| next()).transpose()?;
-        Ok(self.shift(q, &gates.shift, shift, &word)?)
+        match gates.shift.keyed(shift)? {
+            Some((task, bundle)) => Ok(memory.run(self, task, bundle, &word)?),
+            None => Ok(word),
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use super::{
 use crate::{
     Channel, DeviceShares, PfssError, Session,
     device_shares::arithmetic::{Mask, check_count, masked},
-    gate::check_ring,
     secret::{
         seed::Seed,
         staging::{StagedSecret, copy_on},
@@ -22,21 +21,23 @@ impl<C: Channel> Session<C> {
     /// [`matmul`](Self::matmul) of shares in device memory, where the product stays.
     ///
     /// The messages, the spending of the triple and the words of the product are the same as by
-    /// [`matmul`](Self::matmul), so that the other party may call either.
+    /// [`matmul`](Self::matmul), so that the other party may call either. Each factor may be in a
+    /// ring of more bits than the triple's.
     ///
     /// # Errors
-    /// [`PfssError::ShareRing`] or [`PfssError::OtherDevice`] for factors of different rings or
-    /// devices, [`PfssError::KeyRing`] or [`PfssError::WrongParty`] for another ring or party than
-    /// the triple's, [`PfssError::Length`] for a factor of more elements than one op takes, at most
-    /// `2^32 - 1`, all before anything is sent or spent, and as [`matmul`](Self::matmul).
+    /// [`PfssError::WrongParty`] for factors of different parties, or of another party than the
+    /// triple's, [`PfssError::OtherDevice`] for factors on different devices,
+    /// [`PfssError::WiderRing`] for a triple of a ring of more bits than a factor's,
+    /// [`PfssError::Length`] for a factor of more elements than one op takes, at most `2^32 - 1`,
+    /// all before anything is sent or spent, and as [`matmul`](Self::matmul).
     pub fn matmul_on_device<'q, Q: FssOps>(
         &mut self,
         triple: MatrixTriple,
         [x, y]: [&DeviceShares<'q, Q>; 2],
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         // Factors and the party are checked, and the triple is spent.
-        x.check_alike(y)?;
-        check_ring(x.ring(), triple.ring)?;
+        x.check_together(y)?;
+        [x, y].iter().try_for_each(|factor| factor.check_ring_within(triple.ring))?;
         self.check_owner(x.party())?;
         [x, y].iter().try_for_each(|factor| check_count(factor.len()))?;
         self.spend_triple(&triple, [x.len(), y.len()])?;
@@ -82,7 +83,7 @@ impl MatrixTriple {
                 ([a, b], ProductShare::Seeded(shares))
             }
         };
-        let mine = masked(q, ring, &[(x, masks[0].view()), (y, masks[1].view())])?;
+        let mine = masked(q, ring, &[(x, masks[0].view()), (y, masks[1].view())])?.download()?;
         Ok((mine, masks.map(PlacedMask::into_host), product))
     }
 }

@@ -9,10 +9,7 @@ use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref,
     ops::{fss::FssOps, share::MatmulWords},
 };
-use core_types::{
-    Ring,
-    params::share::{MatmulWordsParams, WordTerm},
-};
+use core_types::{Ring, params::share::MatmulWordsParams};
 
 use super::{
     MatrixShape,
@@ -20,6 +17,7 @@ use super::{
 };
 use crate::{
     Party,
+    device_shares::arithmetic::Factors,
     secret::{seed::Seed, staging::StagedSecret},
 };
 
@@ -139,7 +137,7 @@ impl Opened<'_> {
         left_mask: usize,
     ) -> Result<(), BackendError> {
         let len = self.x_hat.len();
-        add_on(q, all, ([0, left_mask, left_mask + len], len), WordTerm::word(0).minus())
+        add_on(q, all, ([0, left_mask, left_mask + len], len), Factors::DIFFERENCE)
     }
 
     /// Passes the share to `take`, from a buffer with all operands.

@@ -7,18 +7,14 @@ use backend_api::{
     BackendError, BufferMut as _, BufferRef as _, Mut, Queue,
     ops::{fss::FssOps, share::MatmulWords},
 };
-use core_types::{
-    Ring,
-    params::share::{MatmulWordsParams, WordTerm},
-};
+use core_types::{Ring, params::share::MatmulWordsParams};
 use zeroize::Zeroizing;
 
 use super::MatrixShape;
 use crate::{
-    device_shares::arithmetic::{Operands, X, combine},
-    gates::shares::sums::list_of,
+    device_shares::arithmetic::{Factors, linear},
     secret::{
-        kept::{lacks_memory, retrying},
+        kept::lacks_memory,
         seed::{SectionBlocks, Seed},
         staging::{SecretInput, StagedSecret, write_secret_into},
     },
@@ -119,22 +115,18 @@ pub(super) fn is_expanded<Q: Queue>(q: &Q, shape: MatrixShape, words: usize) -> 
     is_counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view::<u64>(&[]).is_none()
 }
 
-/// Writes the sums of two rows of words modulo `2^64`, the second one in `term`, after both.
+/// Writes a sum of two rows of words modulo `2^64` after both.
 ///
 /// A row has `len` words, less than `2^32`. The rows and the sums start at these words of `all`.
 pub(super) fn add_on<Q: FssOps>(
     q: &Q,
     all: &mut StagedSecret<'_, Q, u64>,
     ([x, other, out], len): ([usize; 3], usize),
-    term: WordTerm,
+    factors: Factors,
 ) -> Result<(), BackendError> {
-    let list = list_of([X, term]);
-    // A device may copy the terms.
-    retrying(q, || {
-        let (read, written) = all.split_at(out)?;
-        let operands = Operands { placed: None, x: read.slice(x..x + len)?, row: read.slice(other..other + len)? };
-        combine(q, WORDS, &list, operands, written.slice(0..len)?)
-    })
+    let (read, written) = all.split_at(out)?;
+    let (x, other) = (read.slice(x..x + len)?, read.slice(other..other + len)?);
+    linear(q, WORDS, factors, Some(x), Some(other), written.slice(0..len)?)
 }
 
 /// The product of a shape, alone in its output.
@@ -174,7 +166,7 @@ fn multiply_expanded_on<Q: FssOps>(
         for (seed, start) in seeds.into_iter().zip([0, room]) {
             expand_on(q, seed, (ring, section), all.slice_mut(start..start + len.next_multiple_of(2))?)?;
         }
-        add_on(q, &mut all, ([0, room, at], len), WordTerm::word(0))?;
+        add_on(q, &mut all, ([0, room, at], len), Factors::SUM)?;
     }
 
     let (factors, product) = all.split_at(product_at)?;

@@ -11,6 +11,7 @@ use crate::{
     AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MaskedKeys, Party, Pending, PfssError, Shares,
     SignedRange, Step, Task,
     bundle::Header,
+    channel::check_message,
     error::check_len,
     gates::{plan::TaskPlan, plans::AllPlans},
 };
@@ -187,20 +188,9 @@ impl<C: Channel> Session<C> {
         let differences = ranges[0].checked_sub(ranges[1])?;
         differences.fits(bundle.gate().n())?;
         check_len("elements", a.len(), b.len())?;
-        self.max_by(q, Task::ReluWithin(differences), bundle, [a, b])
-    }
-
-    /// Shares of `b + max(a - b, 0)`, where `relu` takes a difference to its positive part.
-    pub(crate) fn max_by<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        relu: Task<'_>,
-        bundle: KeyBundle,
-        [a, b]: [&[u64]; 2],
-    ) -> Result<Vec<u64>, PfssError> {
         let ring = bundle.gate().ring();
         let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
-        let positive = self.run(q, relu, bundle, &difference)?.words;
+        let positive = self.run(q, Task::ReluWithin(differences), bundle, &difference)?.words;
         Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 
@@ -327,6 +317,29 @@ impl<C: Channel> Session<C> {
         let theirs = self.exchange(&wire::opening_to_bytes(q, pending)?)?;
         self.opened(pending.masked_bits(), pending.masked_words());
         wire::opening_from_bytes(q, pending, &theirs)
+    }
+
+    /// Exchanges the openings of several gates in one message: one round.
+    ///
+    /// Returns the peer's bits and words of each gate.
+    pub(crate) fn exchange_openings<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        pending: &[Pending],
+    ) -> Result<Vec<(Vec<u32>, Vec<u64>)>, PfssError> {
+        let to_bytes = |pending| wire::opening_to_bytes(q, pending);
+        let parts = pending.iter().map(to_bytes).collect::<Result<Vec<_>, _>>()?;
+        let mine = parts.concat();
+        let theirs = self.exchange(&mine)?;
+        check_message(mine.len(), theirs.len())?;
+        pending.iter().for_each(|pending| self.opened(pending.masked_bits(), pending.masked_words()));
+        let (mut openings, mut rest) = (Vec::with_capacity(pending.len()), &theirs[..]);
+        for (pending, part) in pending.iter().zip(&parts) {
+            let (theirs, others) = rest.split_at(part.len()); // of the same total length
+            rest = others;
+            openings.push(wire::opening_from_bytes(q, pending, theirs)?);
+        }
+        Ok(openings)
     }
 
     /// Reports newly public values to the channel, once both parties have sent their parts.

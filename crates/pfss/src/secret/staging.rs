@@ -62,6 +62,19 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
         Ok(Self { q, buffer: kept::alloc(q, len)?, public: 0 })
     }
 
+    /// Zeros, which are public until something else is written there.
+    pub(crate) fn zeros(q: &'q Q, len: usize) -> Result<Self, BackendError> {
+        let mut zeros = Self::alloc(q, len)?;
+        zeros.public = len;
+        q.clear(zeros.view_mut())?;
+        Ok(zeros)
+    }
+
+    /// States that all elements are public from here on, or that all are secret.
+    pub(crate) fn set_public(&mut self, is_public: bool) {
+        self.public = if is_public { self.buffer.len() } else { 0 };
+    }
+
     pub(crate) fn view(&self) -> Ref<'_, Q, T> {
         self.buffer.view()
     }

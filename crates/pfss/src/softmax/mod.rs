@@ -25,6 +25,8 @@
 
 mod exponential;
 mod layout;
+mod moves;
+mod rows;
 mod run;
 
 pub use layout::{LayoutError, RowLayout};

@@ -1,11 +1,13 @@
 //! Dealing and evaluating a softmax, gate after gate.
 
-use core::ops::Range;
+use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 
-use backend_api::ops::fss::FssOps;
-
-use super::{HALF, SecureSoftmaxPlan, exponential::Exponential};
-use crate::{Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task, error::check_len};
+use super::{HALF, SecureSoftmaxPlan, distances, exponential::Exponential, moves::Moves, rows::Rows};
+use crate::{
+    Channel, Dealer, DeviceShares, Gate, KeyBundle, PfssError, Session, Task,
+    error::check_len,
+    functions::memory::{DeviceMemory, HostMemory, Words},
+};
 
 impl Dealer {
     /// Keys for each of several gates, in their order, for party 0 and party 1.
@@ -71,10 +73,48 @@ impl<C: Channel> Session<C> {
         &mut self,
         q: &Q,
         plan: &SecureSoftmaxPlan,
-        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        next: impl FnMut() -> Result<KeyBundle, E>,
         x: &[u64],
     ) -> Result<Vec<u64>, E> {
         plan.check_len(x.len())?;
+        let mut y = self.softmax_at(&HostMemory(q), plan, next, &Words::new(x.to_vec()))?;
+        Ok(core::mem::take(&mut *y))
+    }
+
+    /// [`softmax_from`](Self::softmax_from) of shares in device memory, where the result stays.
+    ///
+    /// The result has the ring of 64 bits. The messages, the spending of keys and the words of the
+    /// result are the same, so that the other party may call either. The shares may be in a ring of
+    /// fewer bits that has all bits of the comparisons. The host copies lists of public places to
+    /// the device, unless all rows have the same length, a power of two.
+    ///
+    /// # Errors
+    /// [`PfssError::WrongParty`] for shares of the other party, [`PfssError::WiderRing`] for shares
+    /// in a ring of fewer bits than the comparisons', [`PfssError::NotOnDevice`] for a plan by
+    /// [`CoeffMode::StepDcf`](crate::suf::CoeffMode::StepDcf) or by
+    /// [`PredProgram::StepDcf`](crate::suf::PredProgram::StepDcf), all before the first bundle is
+    /// read, and as [`softmax_from`](Self::softmax_from).
+    pub fn softmax_on_device_from<'q, Q: FssOps + TensorOps, E: From<PfssError>>(
+        &mut self,
+        plan: &SecureSoftmaxPlan,
+        next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &DeviceShares<'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, E> {
+        plan.check_len(x.len())?;
+        self.check_owner(x.party())?;
+        plan.deals().iter().try_for_each(|(gate, _)| Task::Suf.check_on_device(gate))?;
+        x.check_ring_within(plan.relu.ring())?;
+        self.softmax_at(&DeviceMemory(x.queue()), plan, next, x)
+    }
+
+    /// The softmax of each row of shares in `memory`.
+    fn softmax_at<M: Moves, E: From<PfssError>>(
+        &mut self,
+        memory: &M,
+        plan: &SecureSoftmaxPlan,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &M::Shares,
+    ) -> Result<M::Shares, E> {
         let mut planned = plan.deals().into_iter();
         let mut keys = || -> Result<KeyBundle, E> {
             let bundle = next()?;
@@ -88,58 +128,51 @@ impl<C: Channel> Session<C> {
         };
 
         // Distances from the maxima are at least 0, in the ring that the exponentials take them in.
-        let ring = plan.relu.ring();
-        let maxima = self.row_maxima(q, plan, &mut keys, x)?;
-        let mut distances = Vec::with_capacity(x.len());
-        for (range, &max) in plan.layout.ranges().zip(&maxima) {
-            distances.extend(x[range].iter().map(|&x| ring.sub(max, x)));
-        }
-        // Exponentials, and the reciprocal of the sum of each row that has elements.
+        let rows = Rows::live(&plan.layout);
+        let maxima = self.row_maxima(memory, plan, &mut keys, x)?;
+        let distances = memory.sub(rows.spread(memory, maxima.as_ref().unwrap_or(x))?, x)?;
+        drop(maxima);
+        // Exponentials, and the reciprocal of the sum of each row.
         let exps = match &plan.exp {
-            Exponential::Spline(_, gates) => self.function_from(q, gates, &mut keys, &distances)?,
-            Exponential::Table(_, gates) => self.table_function_from(q, gates, &mut keys, &distances)?,
+            Exponential::Spline(_, gates) => self.function_at(memory, gates, &mut keys, &distances)?,
+            Exponential::Table(_, gates) => self.table_function_at(memory, gates, &mut keys, &distances)?,
         };
+        drop(distances);
         // Layouts may differ with the same gates and counts: the next message compares them.
         self.record_digest(&plan.layout.digest(), plan.layout.rows());
-        let live = || plan.layout.ranges().filter(|range| !range.is_empty());
-        let sum = |range: Range<usize>| exps[range].iter().fold(0u64, |sum, &e| sum.wrapping_add(e));
-        let sums: Vec<u64> = live().map(sum).collect();
-        let inverses = self.function_from(q, &plan.inverse_gates, &mut keys, &sums)?;
+        let sums = rows.sums(memory, &exps)?;
+        let inverses = self.function_at(memory, &plan.inverse_gates, &mut keys, &sums)?;
         // Products with the reciprocal, in the ring of the shift, which rounds them to 12 fraction bits.
-        let factors: Vec<u64> =
-            live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
-        let mut products = self.product(q, keys()?, [&exps, &factors])?;
-        let half = self.party().public(HALF.cast_unsigned());
-        products.iter_mut().for_each(|product| *product = product.wrapping_add(half));
-        Ok(self.run(q, Task::GapArs(plan.shift.1), keys()?, &products)?.words)
+        let factors = rows.spread(memory, &inverses)?;
+        let products = memory.product(self, keys()?, [&exps, &factors])?;
+        drop((exps, factors));
+        let products = memory.add_constant(self.party(), &products, HALF.cast_unsigned())?;
+        Ok(memory.run(self, Task::GapArs(plan.shift.1), keys()?, &products)?)
     }
 
-    /// Shares of each row's maximum in the ring of the comparisons, 0 for an empty row.
+    /// Shares of the maximum of each row that has elements; `None` if no row has two.
     ///
     /// They are found in a tournament: neighbours are compared, and an odd one out moves on to the
-    /// next round.
-    fn row_maxima<Q: FssOps, E: From<PfssError>>(
+    /// next round. A maximum is `b + max(a - b, 0)`.
+    fn row_maxima<M: Moves, E: From<PfssError>>(
         &mut self,
-        q: &Q,
+        memory: &M,
         plan: &SecureSoftmaxPlan,
         keys: &mut impl FnMut() -> Result<KeyBundle, E>,
-        x: &[u64],
-    ) -> Result<Vec<u64>, E> {
-        let mut rows: Vec<Vec<u64>> = plan.layout.ranges().map(|range| x[range].to_vec()).collect();
+        x: &M::Shares,
+    ) -> Result<Option<M::Shares>, E> {
+        let within = Task::ReluWithin(distances(plan.logits)?);
+        let (mut rows, mut left) = (Rows::live(&plan.layout), None);
         for &count in &plan.tournament {
-            let pairs = || rows.iter().flat_map(|row| row.as_chunks::<2>().0);
-            let (a, b): (Vec<u64>, Vec<u64>) = pairs().map(|&[a, b]| (a, b)).unzip();
-            let winners = match plan.last_relu(count) {
-                None => self.max(q, [plan.logits; 2], keys()?, [&a, &b])?,
-                Some(_) => self.max_by(q, Task::Suf, keys()?, [&a, &b])?,
-            };
-            let mut winners = winners.into_iter();
-            for row in &mut rows {
-                let odd = row.as_chunks::<2>().1.first().copied();
-                let met = row.len() / 2;
-                *row = winners.by_ref().take(met).chain(odd).collect();
-            }
+            let relu = if plan.last_relu(count).is_some() { Task::Suf } else { within };
+            let all = left.as_ref().unwrap_or(x);
+            let [a, b] = rows.pairs(memory, all)?;
+            let difference = memory.sub(a, &b)?;
+            let positive = memory.run(self, relu, keys()?, &difference)?;
+            drop(difference);
+            left = Some(rows.advance(memory, memory.add(positive, &b)?, all)?);
+            rows = rows.next();
         }
-        Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or_default()).collect())
+        Ok(left)
     }
 }

@@ -9,9 +9,9 @@ use crate::common::{
 };
 use cuda_sim::driver::Counters;
 use pfss::{
-    AutoTrunc, Dealer, DeviceShares, Gate, MatrixShape, MemoryChannel, Predicate, RangeClaim, Ring, Session,
-    SignedRange, Step, Task,
-    functions::{Accuracy, gelu},
+    AutoTrunc, Dealer, DeviceShares, Gate, GateKind, KeyBundle, MatrixShape, MemoryChannel, Party, PfssError,
+    Predicate, RangeClaim, Ring, Session, SignedRange, Step, Task,
+    functions::{Accuracy, TableFn, gelu},
     memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::{CoeffMode, SufModes},
@@ -54,6 +54,11 @@ fn fresh_blocks(before: &Counters, after: &Counters) -> u64 {
     let fresh = |counters: &Counters| counters.allocations - counters.pool_hits;
     fresh(after) - fresh(before)
 }
+
+/// A source of bundles.
+type Next<'a> = &'a mut dyn FnMut() -> Result<KeyBundle, PfssError>;
+type OnSim<'q> = DeviceShares<'q, AnyQueue>;
+type NewPlan = fn(RowLayout, SignedRange, SufModes) -> Result<SecureSoftmaxPlan, PfssError>;
 
 /// Elements of each batch: two words of bits.
 const COUNT: usize = 64;
@@ -225,9 +230,11 @@ fn the_steps_of_a_transformer_copy_to_the_host_once_a_round_at_most() {
 
 /// Shares in device memory: what comes to the host is sent, and nothing else.
 ///
-/// A gate of two rounds has three copies from the host: the share of the mask with the terms of the
-/// sum, the keys with the opened inputs, and the opened bits with the shares that they select. It
-/// has one copy to the host for each opening. A sum of shares copies its terms, and a public addend.
+/// A gate of two rounds has three copies from the host: the share of the mask, the keys with the
+/// opened inputs, and the opened bits with the shares that they select. It has one copy to the host
+/// for each opening. It clears the keys, the bits, the shares that opened bits select, and the
+/// result when that is dropped; masked inputs are in the place of the masks, and are sent. A sum of
+/// shares copies nothing but a public addend.
 ///
 /// Copies from the host have up to 8 MiB of the words of keys, and the table sums of a `lut` come to
 /// the host in parts: larger batches have more copies than these.
@@ -258,14 +265,14 @@ fn gates_on_shares_in_device_memory_copy_to_the_host_what_they_send() {
         // without the copy of the inputs and the clear of the copy
         ([up - 1, down, clears - 1], rounds, (after.bytes_to_host - before.bytes_to_host) / 2)
     };
-    assert_eq!(run(&Gate::relu(64).unwrap(), Task::Relu), ([3, 2, 6], 2, WORDS + BITS));
-    assert_eq!(run(&Gate::ars(64, 12).unwrap(), Task::Ars), ([3, 2, 6], 2, WORDS + 2 * BITS));
-    assert_eq!(run(&Gate::gap_ars(64, 12).unwrap(), Task::GapArs(cert)), ([3, 2, 6], 2, WORDS + BITS));
-    assert_eq!(run(&one_round, Task::GapArs(cert)), ([2, 1, 5], 1, WORDS));
+    assert_eq!(run(&Gate::relu(64).unwrap(), Task::Relu), ([3, 2, 4], 2, WORDS + BITS));
+    assert_eq!(run(&Gate::ars(64, 12).unwrap(), Task::Ars), ([3, 2, 4], 2, WORDS + 2 * BITS));
+    assert_eq!(run(&Gate::gap_ars(64, 12).unwrap(), Task::GapArs(cert)), ([3, 2, 4], 2, WORDS + BITS));
+    assert_eq!(run(&one_round, Task::GapArs(cert)), ([2, 1, 3], 1, WORDS));
     let selectors = function.suf.cost().masked_bits;
-    assert_eq!(run(&function.suf, Task::Suf), ([3, 2, 6], 2, WORDS + selectors * BITS));
+    assert_eq!(run(&function.suf, Task::Suf), ([3, 2, 4], 2, WORDS + selectors * BITS));
     // shares of the signs come as words
-    assert_eq!(run(&Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256])), ([3, 2, 7], 2, 3 * WORDS));
+    assert_eq!(run(&Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256])), ([3, 2, 5], 2, 3 * WORDS));
 
     let bundles = dealer.deal(&host, &Gate::product(64).unwrap(), COUNT).unwrap();
     let before = sim.session.counters().bytes_to_host;
@@ -273,14 +280,14 @@ fn gates_on_shares_in_device_memory_copy_to_the_host_what_they_send() {
         let x = DeviceShares::upload(&q, session.party(), Ring::new(64).unwrap(), &x).unwrap();
         session.product_on_device(bundle, [&x, &x]).unwrap();
     });
-    assert_eq!(product, ([1 + 2, 1, 1 + 5], 1));
+    assert_eq!(product, ([1 + 2, 1, 1 + 3], 1));
     assert_eq!((sim.session.counters().bytes_to_host - before) / 2, 2 * WORDS);
 
     let x = DeviceShares::upload(&q, pfss::Party::Zero, Ring::new(64).unwrap(), &x).unwrap();
     let before = sim.session.counters();
     drop(x.add(&x).unwrap().scale(3).unwrap());
     let sums = Calls::between(&before, &sim.session.counters());
-    assert_eq!(sums, calls(2, 2, 0, 2));
+    assert_eq!(sums, calls(2, 0, 0, 2));
 
     // public words are not wiped, and nothing is computed for party 1's shares or by the identity
     let y = DeviceShares::upload(&q, pfss::Party::One, Ring::new(64).unwrap(), &[3; COUNT]).unwrap();
@@ -288,14 +295,120 @@ fn gates_on_shares_in_device_memory_copy_to_the_host_what_they_send() {
     let (channel, _peer) = memory_pair(Duration::from_secs(20));
     let mut session = Session::new(channel);
     let before = sim.session.counters();
-    drop(x.add_public(&[9; COUNT]).unwrap());
+    drop(x.add_public(&words(COUNT, 9)).unwrap());
     let added = sim.session.counters();
-    assert_eq!(Calls::between(&before, &added), calls(1, 2, 0, 1));
+    assert_eq!(Calls::between(&before, &added), calls(1, 1, 0, 1));
     drop(y.add_public(&[9; COUNT]).unwrap());
     drop(session.shift_on_device(&identity, None, &x).unwrap());
     let copied = sim.session.counters();
     assert_eq!(Calls::between(&added, &copied), calls(0, 0, 0, 2));
     assert_eq!(copies_on_device(&added, &copied), 2);
+}
+
+/// No share comes to the host, and of the host only public lists go to the device.
+#[test]
+fn rearranged_shares_and_their_sums_stay_in_device_memory() {
+    const WIDTH: usize = 8;
+    type OnQueue<'q> = DeviceShares<'q, AnyQueue>;
+    type Run = for<'a, 'q> fn(&'a OnQueue<'q>, &'a OnQueue<'q>) -> Result<OnQueue<'q>, PfssError>;
+    let sim = Sim::new("");
+    let (q, ring) = (sim.queue(None), Ring::new(37).unwrap());
+    // with the copies within device memory, and the bytes of copies from the host
+    let table: [(&str, Run, Calls, u64, usize); 13] = [
+        ("zeros", |x, _| DeviceShares::zeros(x.queue(), x.party(), x.ring(), 5), calls(0, 0, 0, 1), 0, 0),
+        ("in_ring", |x, _| x.in_ring(Ring::new(36).unwrap()), calls(1, 0, 0, 1), 0, 0),
+        ("slice", |x, _| x.slice(3..60), calls(0, 0, 0, 1), 1, 0),
+        ("concat", |x, row| DeviceShares::concat(&[x, row]), calls(0, 0, 0, 1), 2, 0),
+        ("permuted", |x, _| x.permuted(&[WIDTH, WIDTH], &[1, 0]), calls(1, 0, 0, 1), 0, 0),
+        ("repeated", |x, _| x.repeated(3), calls(1, 0, 0, 1), 0, 0),
+        ("gathered", |x, _| x.gathered(&[Some(63), None, Some(2)]), calls(1, 1, 0, 1), 0, 4 * 3),
+        ("row_sums", |x, _| x.row_sums(WIDTH), calls(2, 0, 0, 1), 0, 0),
+        ("add_rows", |x, row| x.add_rows(row), calls(1, 0, 0, 1), 0, 0),
+        ("add_public_rows", |x, _| x.add_public_rows(&words(WIDTH, 7)), calls(1, 1, 0, 1), 0, 8 * WIDTH),
+        ("add_public_rows of equal words", |x, _| x.add_public_rows(&[7; WIDTH]), calls(1, 0, 0, 1), 0, 0),
+        ("linear_in", |x, row| x.linear_in(x.ring(), [3, 5], Some(row)), calls(1, 0, 0, 1), 0, 0),
+        (
+            "linear_in_place",
+            |x, row| {
+                let mut copy = x.slice(0..COUNT)?;
+                copy.linear_in_place(x.ring(), [3, 5], Some(row))?;
+                Ok(copy)
+            },
+            calls(1, 0, 0, 1),
+            1,
+            0,
+        ),
+    ];
+    let [x, row] = [COUNT, WIDTH].map(|len| DeviceShares::upload(&q, Party::Zero, ring, &words(len, 5)).unwrap());
+    for (name, run, expected, copies, bytes) in table {
+        let before = sim.session.counters();
+        drop(run(&x, &row).unwrap());
+        let after = sim.session.counters();
+        assert_eq!(Calls::between(&before, &after), expected, "{name}");
+        assert_eq!(copies_on_device(&before, &after), copies, "{name}");
+        assert_eq!(after.bytes_to_device - before.bytes_to_device, bytes as u64, "{name}");
+        assert_eq!(after.bytes_to_host, before.bytes_to_host, "{name}");
+    }
+}
+
+/// Bytes of the masked inputs of a gate of one input word or more, and of its parts of openings.
+fn opened_bytes(gate: &Gate, count: usize) -> usize {
+    // shares of the signs of a look-up come as words
+    let opened = match gate.kind() {
+        GateKind::Lut => 2 * 8 * count,
+        _ => 4 * count.div_ceil(32) * gate.cost().masked_bits as usize,
+    };
+    let inputs = if gate.kind() == GateKind::Product { 2 } else { 1 };
+    inputs * 8 * count + opened
+}
+
+/// Functions on shares in device memory: what comes to the host is sent, and nothing else.
+///
+/// Gates have the copies above. Sums, and sums of rows, take none. A list of places takes one, which
+/// rows of one length of a power of two do not need.
+#[test]
+fn functions_on_shares_in_device_memory_copy_to_the_host_what_they_send() {
+    let sim = Sim::new("");
+    let (q, host, ring) = (sim.queue(None), cpu(None), Ring::new(64).unwrap());
+    // One party's copies from the host without the inputs', copies to the host, and bytes of the latter.
+    let run = |deals: &[(Gate, usize)],
+               count: usize,
+               run: &(dyn Fn(&mut Session<MemoryChannel>, Next<'_>, &OnSim<'_>) + Sync)| {
+        let bundles = Dealer::insecure_from_seed(4).deal_all(&host, deals).unwrap();
+        let before = sim.session.counters();
+        let ([up, down, _], rounds) = of_one_party(&sim, bundles, |session, bundles| {
+            let x = DeviceShares::upload(&q, session.party(), ring, &words(count, 5)).unwrap();
+            let mut bundles = bundles.into_iter();
+            run(session, &mut || bundles.next().ok_or(PfssError::OpenInputs), &x);
+        });
+        let bytes = (sim.session.counters().bytes_to_host - before.bytes_to_host) / 2;
+        (up - 1, down, bytes as usize, rounds)
+    };
+
+    // Truncation, line, both look-ups, product and shift; the look-ups' inputs take one copy, and their results one each.
+    let table = TableFn::gelu(12).unwrap().gates().unwrap();
+    let deals = table.gates().map(|gate| (gate.clone(), COUNT));
+    let bytes = |deals: &[(Gate, usize)]| deals.iter().map(|(gate, count)| opened_bytes(gate, *count)).sum::<usize>();
+    let (up, down, got, rounds) = run(&deals, COUNT, &|session, next, x| {
+        session.table_function_on_device_from(&table, next, x).unwrap();
+    });
+    assert_eq!((up, down, got, rounds), (3 + 3 + 5 + 2 + 3, 9 + 1, bytes(&deals), 9));
+
+    for (layout, lists) in [(RowLayout::ragged(4, &[4; 4]).unwrap(), 0), (RowLayout::causal(4, 4, 0), 9)] {
+        let logits = SignedRange::new(-(1 << 20), 1 << 20).unwrap();
+        let active = layout.active();
+        for (new, exponential) in [(SecureSoftmaxPlan::new as NewPlan, [6, 4]), (SecureSoftmaxPlan::by_table, [16, 10])]
+        {
+            let plan = new(layout.clone(), logits, SufModes::default()).unwrap();
+            let (up, down, got, rounds) = run(&plan.deals(), active, &|session, next, x| {
+                session.softmax_on_device_from(&plan, next, x).unwrap();
+            });
+            // Two comparisons, reciprocals, products, rounding.
+            let others = [2 * 3 + 6 + 2 + 3, 2 * 2 + 4 + 1 + 2];
+            assert_eq!((up, down), (others[0] + exponential[0] + lists, others[1] + exponential[1]));
+            assert_eq!((got, rounds), (bytes(&plan.deals()), plan.traffic().1));
+        }
+    }
 }
 
 /// Copies within device memory.

@@ -134,6 +134,41 @@ fn results_and_traffic_on_a_device_are_those_of_a_processor() {
     }
 }
 
+/// Shares modulo `2^64` are shares modulo `2^k`, so gates ignore the bits above their ring.
+#[test]
+fn gates_take_shares_of_wider_rings() {
+    let (sim, host, wide) = (Sim::new(""), cpu(None), Ring::new(64).unwrap());
+    for q in [&host, &sim.queue(None)] {
+        for case in tasks().into_iter().filter(|(gate, ..)| gate.ring() != wide) {
+            let (gate, task, bits) = &case;
+            let expected = run(&host, &case, 33, [Form::Host, Form::Host]);
+            let x = [1, 2].map(|seed| words(if let Task::Product = task { 66 } else { 33 }, seed));
+            let bundles = Dealer::insecure_from_seed(8).deal(&host, gate, 33).unwrap();
+            let got = both(bundles, |mut session, party, bundle| {
+                let x = DeviceShares::upload(q, session.party(), wide, &x[party]).unwrap();
+                let result = session.run_on_device(*task, copy(&bundle), &x).unwrap();
+                assert_eq!(result.ring().bits(), *bits);
+                (result.download().unwrap(), session.traffic())
+            });
+            assert!(got == expected, "{case:?}");
+        }
+
+        // Factors of a product may be in different rings.
+        let deal = || Dealer::insecure_from_seed(8).deal(&host, &Gate::product(37).unwrap(), 33).unwrap();
+        let [x, y] = [[1, 2], [3, 4]].map(|seeds| seeds.map(|seed| words(33, seed)));
+        let expected = both(deal(), |mut session, party, bundle| {
+            session.product(&host, copy(&bundle), [&x[party], &y[party]]).unwrap()
+        });
+        let got = both(deal(), |mut session, party, bundle| {
+            let upload =
+                |words, bits| DeviceShares::upload(q, session.party(), Ring::new(bits).unwrap(), words).unwrap();
+            let [x, y] = [upload(&x[party], 64), upload(&y[party], 38)];
+            session.product_on_device(copy(&bundle), [&x, &y]).unwrap().download().unwrap()
+        });
+        assert!(got == expected);
+    }
+}
+
 /// One element more than those whose words go to the device at once.
 #[test]
 fn sums_in_parts_are_those_of_shares_in_host_memory() {

@@ -79,6 +79,43 @@ fn products_of_matrices_are_those_of_shares_in_host_memory() {
 }
 
 #[test]
+fn products_take_factors_of_wider_rings() {
+    let (sim, host, ring) = (Sim::new(""), cpu(None), Ring::new(13).unwrap());
+    let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
+    let [left, right, _] = shape.lens();
+    let wide = |bits| Ring::new(bits).unwrap();
+    for q in [&host, &sim.queue(None)] {
+        let triples = Dealer::insecure_from_seed(8).deal_matrix(&host, ring, shape).unwrap();
+        let got = both(triples, |mut session, party, triple| {
+            let factors = [(left, 64), (right, 20)].map(|(len, bits)| {
+                DeviceShares::upload(q, session.party(), wide(bits), &words(len, (len + party) as u64)).unwrap()
+            });
+            let product = session.matmul_on_device(triple, factors.each_ref()).unwrap();
+            assert_eq!(product.ring(), ring);
+            (product.download().unwrap(), session.traffic())
+        });
+        assert!(got == multiply(&host, ring, shape, [Form::Host, Form::Host]));
+
+        // The same for the first factor of a product by opened weights.
+        let by_weights = |on_device: bool| {
+            let mut dealer = Dealer::insecure_from_seed(8);
+            let ([zero, one], mask) = dealer.deal_weights(ring, WeightShape { inner: 4, cols: 5 }).unwrap();
+            let [first, second] = dealer.deal_weight_triple(&host, &mask, 3).unwrap();
+            both([(zero, first), (one, second)], |mut session, party, (key, triple)| {
+                let (x, y) = (words(12, party as u64), words(20, 2 + party as u64));
+                let weights = session.open_weights(q, key, &y).unwrap();
+                if !on_device {
+                    return session.matmul_weights(q, triple, &x, &weights).unwrap();
+                }
+                let x = DeviceShares::upload(q, session.party(), wide(64), &x).unwrap();
+                session.matmul_weights_on_device(triple, &x, &weights).unwrap().download().unwrap()
+            })
+        };
+        assert!(by_weights(true) == by_weights(false));
+    }
+}
+
+#[test]
 fn factors_that_do_not_fit_spend_no_triple() {
     let (q, other) = (cpu(None), cpu(None));
     let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
@@ -87,10 +124,10 @@ fn factors_that_do_not_fit_spend_no_triple() {
     let shares =
         |q, party, bits, len| DeviceShares::upload(q, party, Ring::new(bits).unwrap(), &words(len, 1)).unwrap();
     let (mut session, peer) = session();
-    let fits = shares(&q, Party::Zero, 64, 2);
+    let [fits, fits_too] = [(); 2].map(|()| shares(&q, Party::Zero, 64, 2));
     let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
     for (x, y, expected) in [
-        (&fits, shares(&q, Party::Zero, 63, 2), PfssError::ShareRing { expected: 64, got: 63 }),
+        (&fits, shares(&q, Party::Zero, 63, 2), PfssError::WiderRing { most: 63, got: 64 }),
         (&fits, shares(&other, Party::Zero, 64, 2), PfssError::OtherDevice),
         (&fits, shares(&q, Party::One, 64, 2), wrong_party.clone()),
         (
@@ -99,7 +136,7 @@ fn factors_that_do_not_fit_spend_no_triple() {
             PfssError::Length { what: "elements of a factor", expected: 2, got: 3 },
         ),
         (&shares(&q, Party::One, 64, 2), shares(&q, Party::One, 64, 2), wrong_party),
-        (&shares(&q, Party::Zero, 63, 2), shares(&q, Party::Zero, 63, 2), PfssError::KeyRing { expected: 63, got: 64 }),
+        (&shares(&q, Party::Zero, 63, 2), fits_too, PfssError::WiderRing { most: 63, got: 64 }),
     ] {
         let triple = MatrixTriple::from_bytes(&bytes).unwrap();
         assert_eq!(session.matmul_on_device(triple, [x, &y]).unwrap_err(), expected);
@@ -127,7 +164,7 @@ fn factors_that_do_not_fit_spend_no_triple_of_opened_weights() {
     let (mut session, peer) = session();
     let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
     for (party, bits, len, expected) in [
-        (Party::Zero, 63, 2, PfssError::KeyRing { expected: 63, got: 64 }),
+        (Party::Zero, 63, 2, PfssError::WiderRing { most: 63, got: 64 }),
         (Party::One, 64, 2, wrong_party),
         (Party::Zero, 64, 3, PfssError::Length { what: "elements of the first factor", expected: 2, got: 3 }),
     ] {

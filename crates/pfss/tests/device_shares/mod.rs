@@ -1,5 +1,7 @@
 //! Shares that stay in device memory: the words, messages and errors of gates on shares in host memory.
 
+mod arranged;
+mod functions;
 mod gates;
 mod matrices;
 mod refused;

@@ -1,18 +1,13 @@
 //! Dealing and evaluating a function by table, gate after gate.
 
 use backend_api::ops::fss::FssOps;
-use zeroize::Zeroizing;
 
 use super::TableGates;
 use crate::{
-    Channel, Dealer, KeyBundle, Party, Pending, PfssError, Session, Shares, Step, Task,
-    channel::check_message,
-    protocol::wire::{finish_opening, opening_to_bytes},
+    Channel, Dealer, DeviceShares, KeyBundle, Party, Pending, PfssError, Session, Shares, Step, Task,
+    functions::memory::{DeviceMemory, HostMemory, Memory, Words},
     run_lockstep,
 };
-
-/// Shares of intermediate results.
-type Words = Zeroizing<Vec<u64>>;
 
 /// One party's keys for a function by table.
 ///
@@ -89,12 +84,6 @@ impl TableGates {
         Ok(())
     }
 
-    /// The inputs, counted from the first input of a cell.
-    fn counted_from_origin(&self, party: Party, x: &[u64]) -> Words {
-        let origin = party.public(self.origin);
-        Words::new(x.iter().map(|x| x.wrapping_sub(origin)).collect())
-    }
-
     /// The look-ups of constants and of slopes.
     fn lookups(&self) -> [Task<'_>; 2] {
         self.tables.each_ref().map(|table| Task::Lut(table))
@@ -138,62 +127,95 @@ impl<C: Channel> Session<C> {
         &mut self,
         q: &Q,
         gates: &TableGates,
-        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        next: impl FnMut() -> Result<KeyBundle, E>,
         x: &[u64],
     ) -> Result<Vec<u64>, E> {
+        let mut y = self.table_function_at(&HostMemory(q), gates, next, &Words::new(x.to_vec()))?;
+        Ok(core::mem::take(&mut *y))
+    }
+
+    /// [`table_function_from`](Self::table_function_from) of shares in device memory.
+    ///
+    /// The result stays there, in the ring of 64 bits. The messages, the spending of keys and the
+    /// words of the result are the same, so that the other party may call either. The shares may be
+    /// in a ring of fewer bits that has all bits that the gates read.
+    ///
+    /// # Errors
+    /// [`PfssError::WrongParty`] for shares of the other party, [`PfssError::WiderRing`] for shares
+    /// in a ring of fewer bits than the gates read, both before the first bundle is read, and as
+    /// [`table_function_from`](Self::table_function_from).
+    pub fn table_function_on_device_from<'q, Q: FssOps, E: From<PfssError>>(
+        &mut self,
+        gates: &TableGates,
+        next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &DeviceShares<'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, E> {
+        self.check_owner(x.party())?;
+        [&gates.truncation, &gates.product].iter().try_for_each(|gate| x.check_ring_within(gate.ring()))?;
+        self.table_function_at(&DeviceMemory(x.queue()), gates, next, x)
+    }
+
+    /// A function by table of shares in `memory`.
+    pub(crate) fn table_function_at<M: Memory, E: From<PfssError>>(
+        &mut self,
+        memory: &M,
+        gates: &TableGates,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &M::Shares,
+    ) -> Result<M::Shares, E> {
         let mut planned = gates.gates().into_iter();
         let mut keys = || -> Result<KeyBundle, E> {
             let bundle = next()?;
             match planned.next() {
                 Some(gate) if bundle.gate() == gate => {
-                    bundle.check_mask(gate.inputs() * x.len())?;
+                    bundle.check_mask(gate.inputs() * memory.count(x))?;
                     Ok(bundle)
                 }
                 _ => Err(PfssError::Program.into()),
             }
         };
-        // The line of each input.
-        let counted = gates.counted_from_origin(self.party(), x);
-        let cells = Words::new(self.run(q, Task::TruncateReduce, keys()?, &counted)?.words);
-        let lines = Words::new(self.run(q, Task::Suf, keys()?, &cells)?.words);
+        // The line of each input, which is counted from the first input of a cell.
+        let counted = memory.add_constant(self.party(), x, gates.origin.wrapping_neg())?;
+        let cells = memory.run(self, Task::TruncateReduce, keys()?, &counted)?;
+        let lines = memory.run(self, Task::Suf, keys()?, &cells)?;
         let lookups = [keys()?, keys()?];
-        let [constants, slopes] = self.look_up_both(q, gates.lookups(), lookups, &lines)?;
+        let [constants, slopes] = self.look_up_both(memory, gates.lookups(), lookups, &lines)?;
         // Its value, which has half a unit of the result in it.
-        let rise = Words::new(self.product(q, keys()?, [&slopes, x])?);
-        let values = sums(&constants, &rise);
-        Ok(self.run(q, Task::GapArs(gates.shift.1), keys()?, &values)?.words)
+        let rise = memory.product(self, keys()?, [&slopes, x])?;
+        let values = memory.add(constants, &rise)?;
+        Ok(memory.run(self, Task::GapArs(gates.shift.1), keys()?, &values)?)
     }
 
     /// Shares of the results of two look-ups at the same inputs, in the rounds of one.
-    fn look_up_both<Q: FssOps>(
+    fn look_up_both<M: Memory>(
         &mut self,
-        q: &Q,
-        [first_task, second_task]: [Task<'_>; 2],
-        [first, second]: [KeyBundle; 2],
-        x: &[u64],
-    ) -> Result<[Words; 2], PfssError> {
-        let keys = self.open_masked(q, vec![(first, x), (second, x)])?;
+        memory: &M,
+        tasks: [Task<'_>; 2],
+        bundles: [KeyBundle; 2],
+        x: &M::Shares,
+    ) -> Result<[M::Shares; 2], PfssError> {
+        let (q, inputs) = (memory.queue(), memory.count(x));
+        let keys = self.open_masked_by(q, bundles.into(), &[inputs; 2], |keys| memory.add_masks(keys, x))?;
         self.closing(|session| {
             // The first steps, and the facts that both parties must agree on.
-            let mut open = Vec::with_capacity(keys.len());
-            for (task, (keys, x_hat)) in [first_task, second_task].into_iter().zip(keys) {
-                session.record(&keys.0.header, &task.facts());
-                open.push(opening(keys.eval(q, task, &x_hat)?)?);
+            let (mut open, mut rings) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
+            for (task, (keys, x_hat)) in tasks.into_iter().zip(keys) {
+                rings.push(keys.gate().out_ring());
+                let plan = session.record_open(task, &keys, x_hat.len())?;
+                open.push(opening(plan.eval(q, keys, x_hat)?)?);
             }
             // One message for both openings.
-            let parts: Vec<Vec<u8>> =
-                open.iter().map(|pending| opening_to_bytes(q, pending)).collect::<Result<_, _>>()?;
-            let mine = parts.concat();
-            let theirs = session.exchange(&mine)?;
-            check_message(mine.len(), theirs.len())?;
-            open.iter().for_each(|pending| session.opened(pending.masked_bits(), pending.masked_words()));
-            let (mut results, mut rest) = ([Words::default(), Words::default()], &theirs[..]);
-            for ((pending, part), result) in open.into_iter().zip(&parts).zip(&mut results) {
-                let (theirs, others) = rest.split_at(part.len()); // of the same total length
-                rest = others;
-                *result = Words::new(results_of(finish_opening(q, pending, theirs)?)?);
-            }
-            Ok(results)
+            let theirs = session.exchange_openings(q, &open)?;
+            let results =
+                open.into_iter().zip(rings).zip(&theirs).map(|((pending, ring), (bits, words))| {
+                    memory.finish(pending, session.party(), ring, (bits, words))
+                });
+            let results = results.collect::<Result<Vec<_>, _>>()?;
+            <[_; 2]>::try_from(results).map_err(|results| PfssError::Length {
+                what: "look-ups",
+                expected: 2,
+                got: results.len(),
+            })
         })
     }
 }
@@ -211,8 +233,9 @@ pub fn run_table_lockstep<Q: FssOps>(
     bundles.iter().zip(x).try_for_each(|(bundles, x)| gates.check(bundles, x.len()))?;
     let [zero, one] = bundles;
     let words = |shares: [Shares; 2]| shares.map(|shares| Words::new(shares.words));
-    // The line of each input.
-    let counted = Party::BOTH.map(|party| gates.counted_from_origin(party, x[party.index()]));
+    // The line of each input, which is counted from the first input of a cell.
+    let origin = Party::BOTH.map(|party| party.public(gates.origin));
+    let counted = [0, 1].map(|party| Words::new(x[party].iter().map(|x| x.wrapping_sub(origin[party])).collect()));
     let cells = [zero.truncation, one.truncation];
     let cells = words(run_lockstep(q, Task::TruncateReduce, cells, [&counted[0], &counted[1]])?);
     let lines = words(run_lockstep(q, Task::Suf, [zero.index, one.index], [&cells[0], &cells[1]])?);
@@ -222,14 +245,10 @@ pub fn run_table_lockstep<Q: FssOps>(
     // Its value.
     let factors = [0, 1].map(|party| Words::new([&slopes[party][..], x[party]].concat()));
     let rise = words(run_lockstep(q, Task::Product, [zero.product, one.product], [&factors[0], &factors[1]])?);
-    let values = [0, 1].map(|party| sums(&constants[party], &rise[party]));
+    let sum = |(constant, rise): (&u64, &u64)| constant.wrapping_add(*rise);
+    let values = [0, 1].map(|party| Words::new(constants[party].iter().zip(&*rise[party]).map(sum).collect()));
     let shift = Task::GapArs(gates.shift.1);
     Ok(run_lockstep(q, shift, [zero.shift, one.shift], [&values[0], &values[1]])?.map(|shares| shares.words))
-}
-
-/// The sums of two rows of words.
-fn sums(a: &[u64], b: &[u64]) -> Words {
-    Words::new(a.iter().zip(b).map(|(a, b)| a.wrapping_add(*b)).collect())
 }
 
 /// The step of a gate that opens something.
@@ -237,13 +256,5 @@ fn opening(step: Step) -> Result<Pending, PfssError> {
     match step {
         Step::Open(pending) => Ok(pending),
         Step::Done(_) => Err(PfssError::Length { what: "rounds left", expected: 1, got: 0 }),
-    }
-}
-
-/// The words of a gate that has opened everything.
-fn results_of(step: Step) -> Result<Vec<u64>, PfssError> {
-    match step {
-        Step::Done(shares) => Ok(shares.words),
-        Step::Open(_) => Err(PfssError::Length { what: "rounds left", expected: 0, got: 1 }),
     }
 }

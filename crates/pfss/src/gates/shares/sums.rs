@@ -376,7 +376,7 @@ struct Elements<'a> {
 }
 
 /// The list of one sum. Without terms, the sum is 0.
-pub(crate) fn list_of(terms: impl IntoIterator<Item = WordTerm>) -> Vec<WordTerm> {
+fn list_of(terms: impl IntoIterator<Item = WordTerm>) -> Vec<WordTerm> {
     let mut list: Vec<WordTerm> = terms.into_iter().collect();
     if list.is_empty() {
         list.push(WordTerm::NONE);

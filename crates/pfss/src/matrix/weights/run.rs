@@ -11,7 +11,6 @@ use crate::{
     Channel, DeviceShares, Party, PfssError, Session,
     device_shares::arithmetic::{check_count, masked},
     error::check_len,
-    gate::check_ring,
     matrix::{
         on_device::PlacedMask,
         opened::Opened,
@@ -81,12 +80,13 @@ impl<C: Channel> Session<C> {
     /// [`matmul_weights`](Self::matmul_weights) of shares in device memory.
     ///
     /// The product stays there. Its words, the messages and the spending of the triple are the same
-    /// as by [`matmul_weights`](Self::matmul_weights), so that the other party may call either.
+    /// as by [`matmul_weights`](Self::matmul_weights), so that the other party may call either. The
+    /// shares may be in a ring of more bits than the triple's.
     ///
     /// # Errors
-    /// [`PfssError::KeyRing`] or [`PfssError::WrongParty`] for shares of another ring or party
-    /// than the triple's, and [`PfssError::Length`] for more shares than one op takes, at most
-    /// `2^32 - 1`, all before anything is sent or spent, and as
+    /// [`PfssError::WiderRing`] for a triple of a ring of more bits than the shares',
+    /// [`PfssError::WrongParty`] for shares of the other party, and [`PfssError::Length`] for more
+    /// shares than one op takes, at most `2^32 - 1`, all before anything is sent or spent, and as
     /// [`matmul_weights`](Self::matmul_weights).
     pub fn matmul_weights_on_device<'q, Q: SharedQueue>(
         &mut self,
@@ -95,12 +95,12 @@ impl<C: Channel> Session<C> {
         weights: &OpenedWeights,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         let (q, party, ring, shape) = (x.queue(), triple.party, triple.ring, triple.weights.product(triple.rows));
-        check_ring(x.ring(), ring)?;
+        x.check_ring_within(ring)?;
         self.check_owner(x.party())?;
         check_count(x.len())?;
         let mask = |shares: &SeededShares| {
             let placed = PlacedMask::of(q, shape, &shares.seed, (ring, Section::Left), x.len())?;
-            Ok((masked(q, ring, &[(x.view(), placed.view())])?, placed.into_host()))
+            Ok((masked(q, ring, &[(x.view(), placed.view())])?.download()?, placed.into_host()))
         };
         let words = self.multiply_by_weights(q, triple, x.len(), weights, mask, |_, words| copy_on(q, words))?;
         Ok(DeviceShares::new(q, party, ring, words))
