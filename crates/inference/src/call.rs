@@ -1,28 +1,30 @@
 //! The steps of a model that need keys and the other party.
 //!
-//! Each step defines its keys, its value in the clear and its run on shares.
+//! Each step defines its keys, its value in the clear and its runs on shares.
 
 use core::fmt;
 
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::tensor::TensorOps;
 use pfss::{
-    AutoTrunc, Channel, Gate, MatrixShape, PfssError, Ring, Session, SignedRange, Task, WeightShape,
+    AutoTrunc, Channel, DeviceShares, Gate, MatrixShape, OpenedWeights, PfssError, Ring, Session, SharedQueue,
+    SignedRange, Task, WeightShape, WeightTriple,
     functions::{FixedFn, FixedGates, TableFn, TableGates},
     softmax::SecureSoftmaxPlan,
 };
 
 use crate::{
-    InferenceError,
+    InferenceError, Words,
     keys::{deal::Deal, opened::WeightProduct, queue::KeyQueue},
     tensor::RING,
+    words::device::DeviceWords,
 };
 
 /// A step of a model that needs keys and the other party, with its operands.
 ///
 /// Everything else is linear and local.
 ///
-/// Its three meanings are side by side: the keys it needs, its value in the clear, and its run on
-/// shares.
+/// Its meanings are side by side: the keys it needs, its value in the clear, and its run on shares
+/// in host memory or in device memory.
 pub enum Call<'a> {
     /// Products of matrices.
     Matmul {
@@ -31,9 +33,9 @@ pub enum Call<'a> {
         /// Their shape.
         shape: MatrixShape,
         /// First factors.
-        x: &'a [u64],
+        x: &'a Words,
         /// Second factors.
-        y: &'a [u64],
+        y: &'a Words,
         /// Whether the second factor is one matrix of weights.
         weights: bool,
     },
@@ -42,16 +44,16 @@ pub enum Call<'a> {
         /// The ring of the products; of the factors, only its bits count.
         ring: Ring,
         /// First factors.
-        x: &'a [u64],
+        x: &'a Words,
         /// Second factors.
-        y: &'a [u64],
+        y: &'a Words,
     },
     /// Signed floor shifts, from the ring of their gate to 64 bits.
     Shift {
         /// The shift, chosen by a proven range.
         shift: AutoTrunc,
         /// Operands.
-        x: &'a [u64],
+        x: &'a Words,
     },
     /// `max(x, 0)`.
     Relu {
@@ -60,7 +62,7 @@ pub enum Call<'a> {
         /// The proven range.
         range: SignedRange,
         /// Operands.
-        x: &'a [u64],
+        x: &'a Words,
     },
     /// A function of each element.
     Function {
@@ -69,7 +71,7 @@ pub enum Call<'a> {
         /// Its gates.
         gates: FixedGates,
         /// Operands.
-        x: &'a [u64],
+        x: &'a Words,
     },
     /// A function of each element by table.
     Table {
@@ -78,14 +80,14 @@ pub enum Call<'a> {
         /// Its gates.
         gates: TableGates,
         /// Operands.
-        x: &'a [u64],
+        x: &'a Words,
     },
     /// Softmax of packed rows.
     Softmax {
         /// Layout and gates.
         plan: &'a SecureSoftmaxPlan,
         /// Packed logits.
-        x: &'a [u64],
+        x: &'a Words,
     },
 }
 
@@ -139,13 +141,16 @@ impl Call<'_> {
         }
     }
 
-    /// The operands; the second has no elements if there is one.
-    pub(crate) const fn operands(&self) -> [&[u64]; 2] {
-        match self {
-            Self::Matmul { x, y, .. } | Self::Product { x, y, .. } => [x, y],
-            Self::Shift { x, .. } | Self::Relu { x, .. } | Self::Softmax { x, .. } => [x, &[]],
-            Self::Function { x, .. } | Self::Table { x, .. } => [x, &[]],
-        }
+    /// The operands in host memory; the second has no elements if there is one.
+    ///
+    /// # Errors
+    /// [`InferenceError::LayerValue`] for operands of another engine.
+    pub(crate) fn operands(&self) -> Result<[&[u64]; 2], InferenceError> {
+        Ok(match self {
+            Self::Matmul { x, y, .. } | Self::Product { x, y, .. } => [x.on_host()?, y.on_host()?],
+            Self::Shift { x, .. } | Self::Relu { x, .. } | Self::Softmax { x, .. } => [x.on_host()?, &[]],
+            Self::Function { x, .. } | Self::Table { x, .. } => [x.on_host()?, &[]],
+        })
     }
 
     /// The ring of the result.
@@ -179,51 +184,109 @@ impl Call<'_> {
     /// The value in the clear. Not for anybody else's secrets: branches on the operands.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the operands do not fit together.
-    pub fn plain(&self) -> Result<Vec<u64>, PfssError> {
-        let map = |x: &[u64], f: &dyn Fn(i64) -> i64| -> Vec<u64> {
-            x.iter().map(|word| f(word.cast_signed()).cast_unsigned()).collect()
-        };
+    /// [`InferenceError::Pfss`] if the operands do not fit together, [`InferenceError::LayerValue`]
+    /// if they are not in host memory.
+    pub fn plain(&self) -> Result<Vec<u64>, InferenceError> {
+        let [x, y] = self.operands()?;
+        let map =
+            |f: &dyn Fn(i64) -> i64| x.iter().map(|word| f(word.cast_signed()).cast_unsigned()).collect::<Vec<u64>>();
         Ok(match self {
-            Self::Matmul { ring, shape, x, y, .. } => {
+            Self::Matmul { ring, shape, .. } => {
                 shape.multiply(x, y).into_iter().map(|word| ring.reduce(word)).collect()
             }
-            Self::Product { ring, x, y } => x.iter().zip(*y).map(|(&x, &y)| ring.mul(x, y)).collect(),
-            Self::Shift { shift, x } => match shift.gate() {
+            Self::Product { ring, .. } => x.iter().zip(y).map(|(&x, &y)| ring.mul(x, y)).collect(),
+            Self::Shift { shift, .. } => match shift.gate() {
                 None => x.to_vec(),
                 Some(gate) => x.iter().map(|&x| (gate.ring().signed(x) >> gate.f()).cast_unsigned()).collect(),
             },
-            Self::Relu { x, .. } => map(x, &|value| value.max(0)),
-            Self::Function { function, x, .. } => map(x, &|value| function.eval(value)),
-            Self::Table { function, x, .. } => map(x, &|value| function.eval(value)),
-            Self::Softmax { plan, x } => {
+            Self::Relu { .. } => map(&|value| value.max(0)),
+            Self::Function { function, .. } => map(&|value| function.eval(value)),
+            Self::Table { function, .. } => map(&|value| function.eval(value)),
+            Self::Softmax { plan, .. } => {
                 let logits: Vec<i64> = x.iter().map(|word| word.cast_signed()).collect();
                 plan.eval(&logits)?.into_iter().map(i64::cast_unsigned).collect()
             }
         })
     }
 
-    /// Runs the step on shares, with the next keys. Each gate's keys are read when it runs.
+    /// Runs the step on shares in host memory, with the next keys or by opened weights.
+    ///
+    /// Each gate's keys are read when it runs.
     ///
     /// # Errors
     /// [`InferenceError`] if keys are missing or the session fails.
-    pub(crate) fn shared<Q: FssOps>(
+    pub(crate) fn shared<Q: SharedQueue>(
         &self,
         q: &Q,
         session: &mut Session<Box<dyn Channel + '_>>,
         keys: &mut KeyQueue,
+        opened: Option<(WeightTriple, &OpenedWeights)>,
     ) -> Result<Vec<u64>, InferenceError> {
+        let [x, y] = self.operands()?;
+        if let Some((triple, weights)) = opened {
+            return Ok(session.matmul_weights(q, triple, x, weights)?);
+        }
         Ok(match self {
-            Self::Matmul { x, y, .. } => session.matmul(q, keys.matrix()?, [x, y])?,
-            Self::Product { x, y, .. } => session.product(q, keys.gate()?, [x, y])?,
-            Self::Shift { shift, x } => {
+            Self::Matmul { .. } => session.matmul(q, keys.matrix()?, [x, y])?,
+            Self::Product { .. } => session.product(q, keys.gate()?, [x, y])?,
+            Self::Shift { shift, .. } => {
                 let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
                 session.shift(q, shift, bundle, x)?
             }
-            Self::Relu { range, x, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?.words,
-            Self::Function { gates, x, .. } => session.function_from(q, gates, || keys.gate(), x)?,
-            Self::Table { gates, x, .. } => session.table_function_from(q, gates, || keys.gate(), x)?,
-            Self::Softmax { plan, x } => session.softmax_from(q, plan, || keys.gate(), x)?,
+            Self::Relu { range, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?.words,
+            Self::Function { gates, .. } => session.function_from(q, gates, || keys.gate(), x)?,
+            Self::Table { gates, .. } => session.table_function_from(q, gates, || keys.gate(), x)?,
+            Self::Softmax { plan, .. } => session.softmax_from(q, plan, || keys.gate(), x)?,
+        })
+    }
+
+    /// [`shared`](Self::shared) on shares in device memory, where the result stays.
+    ///
+    /// # Errors
+    /// As [`shared`](Self::shared).
+    pub(crate) fn on_device<'q, Q: SharedQueue + TensorOps>(
+        &self,
+        device: &mut DeviceWords<'q, Q>,
+        session: &mut Session<Box<dyn Channel + '_>>,
+        keys: &mut KeyQueue,
+        opened: Option<(WeightTriple, &OpenedWeights)>,
+    ) -> Result<DeviceShares<'q, Q>, InferenceError> {
+        Ok(match self {
+            Self::Matmul { x, y, .. } => {
+                let x = device.get(x)?;
+                match opened {
+                    Some((triple, weights)) => session.matmul_weights_on_device(triple, &x, weights)?,
+                    None => {
+                        let y = device.get(y)?;
+                        session.matmul_on_device(keys.matrix()?, [&x, &y])?
+                    }
+                }
+            }
+            Self::Product { x, y, .. } => {
+                let [x, y] = [device.get(x)?, device.get(y)?];
+                session.product_on_device(keys.gate()?, [&x, &y])?
+            }
+            Self::Shift { shift, x } => {
+                let x = device.get(x)?;
+                let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
+                session.shift_on_device(shift, bundle, &x)?
+            }
+            Self::Relu { range, x, .. } => {
+                let x = device.get(x)?;
+                session.run_on_device(Task::ReluWithin(*range), keys.gate()?, &x)?
+            }
+            Self::Function { gates, x, .. } => {
+                let x = device.get(x)?;
+                session.function_on_device_from(gates, || keys.gate(), &x)?
+            }
+            Self::Table { gates, x, .. } => {
+                let x = device.get(x)?;
+                session.table_function_on_device_from(gates, || keys.gate(), &x)?
+            }
+            Self::Softmax { plan, x } => {
+                let x = device.get(x)?;
+                session.softmax_on_device_from(plan, || keys.gate(), &x)?
+            }
         })
     }
 }

@@ -5,14 +5,14 @@ use core::iter;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Call, InferenceError,
+    Call, InferenceError, Words,
     keys::{opened::WeightProduct, plan::Step},
 };
 
 /// An executor of models: in the clear, on shares, or only to record their requirements.
 ///
-/// Local steps are the same words everywhere, since they are linear. An engine defines the form of
-/// public constants and weights, and the steps that involve the other party.
+/// Local steps are linear and the same for every executor: they are methods of [`Words`]. An engine
+/// defines the form of public constants and weights, and the steps that involve the other party.
 pub trait Engine {
     /// This engine's word of the public constant `word`.
     ///
@@ -23,13 +23,19 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`InferenceError::Parameters`] if the model's weights do not have it.
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError>;
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError>;
 
-    /// Checks values against a declared limit, in fixed point. Only an engine in the clear can.
+    /// Checks fixed-point values against a declared limit. Only an engine in the clear can.
     ///
     /// # Errors
     /// [`InferenceError::Declared`] for a value beyond it.
-    fn check_declared(&self, _step: &str, _words: &[u64], _limit: u32) -> Result<(), InferenceError> {
+    fn check_declared(
+        &self,
+        _step: &str,
+        _words: &Words,
+        _fraction_bits: u32,
+        _limit: u32,
+    ) -> Result<(), InferenceError> {
         Ok(())
     }
 
@@ -37,7 +43,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// Engine-specific.
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError>;
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Words, InferenceError>;
 }
 
 /// An engine that records steps and returns zeros.
@@ -58,14 +64,14 @@ impl Engine for Recorder {
         0
     }
 
-    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        Ok(vec![0; len])
+    fn parameter(&self, _: &str, len: usize) -> Result<Words, InferenceError> {
+        Ok(vec![0; len].into())
     }
 
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
         let step = Step { name: step.to_owned(), deals: call.deals()? };
         self.steps.push(RecordedStep { step, product: call.weight_product() });
-        Ok(vec![0; call.len()])
+        Ok(vec![0; call.len()].into())
     }
 }
 
@@ -107,13 +113,13 @@ impl Engine for FlowRecorder {
         word
     }
 
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        Ok(Self::words(name, [&[]; 2], len))
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        Ok(Self::words(name, [&[]; 2], len).into())
     }
 
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
         self.recorder.call(step, call)?;
-        let words = Self::words(step, call.operands(), call.len());
-        Ok(words.into_iter().map(|word| call.ring().reduce(word)).collect())
+        let words = Self::words(step, call.operands()?, call.len());
+        Ok(words.into_iter().map(|word| call.ring().reduce(word)).collect::<Vec<_>>().into())
     }
 }

@@ -58,6 +58,7 @@ mod planner;
 mod preference;
 mod tensor;
 pub mod tls;
+mod words;
 
 pub use architecture::Architecture;
 pub use call::Call;
@@ -77,3 +78,4 @@ pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use preference::Preference;
 pub use tensor::{FRACTION_BITS, Tensor};
+pub use words::Words;

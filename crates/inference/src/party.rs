@@ -3,18 +3,20 @@
 use core::fmt;
 use std::time::Instant;
 
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 use pfss::{Channel, OpenedWeights, Party, Session, SharedQueue, Traffic, WeightKey};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::{
-    Call, Engine, InferenceError, Model, Parameters,
+    Call, Engine, InferenceError, Model, Parameters, Words,
     keys::{
         opened::{OpenedKeys, WeightKeys, WeightProducts},
         queue::KeyQueue,
         stored::Keys,
     },
     tensor::RING,
+    words::device::DeviceWords,
 };
 
 /// A party's role and inputs.
@@ -111,7 +113,7 @@ impl Role<'_> {
 /// anything is sent. [`InferenceError::Pfss`] if the session fails, [`InferenceError::Stalled`] if
 /// the peer is silent for as long as the channel waits, and [`InferenceError::Folder`] or
 /// [`InferenceError::Io`] if a file of keys cannot be read again.
-pub fn run<Q: SharedQueue, C: Channel>(
+pub fn run<Q: SharedQueue + TensorOps, C: Channel>(
     q: &Q,
     model: &Model,
     keys: impl Into<Keys>,
@@ -158,7 +160,7 @@ pub fn open_weights<Q: FssOps, C: Channel>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_opened<Q: SharedQueue, C: Channel>(
+pub fn run_opened<Q: SharedQueue + TensorOps, C: Channel>(
     q: &Q,
     model: &Model,
     keys: OpenedKeys,
@@ -180,7 +182,7 @@ pub fn run_opened<Q: SharedQueue, C: Channel>(
 ///
 /// It is compiled once for all types of channels: a virtual call takes nothing compared with a
 /// message.
-fn infer<Q: SharedQueue>(
+fn infer<Q: SharedQueue + TensorOps>(
     q: &Q,
     model: &Model,
     (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
@@ -188,33 +190,57 @@ fn infer<Q: SharedQueue>(
     role: Role<'_>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
+    let (session, device) = (Session::new(channel), DeviceWords::new(q, role.party(), RING));
+    let mut shared = ShareEngine { q, session, keys, products, device, role, progress, steps: Vec::new() };
     let input = match role {
-        Role::Client(images) => model.shares(images.to_vec()),
-        Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
+        Role::Client(images) => shared.of_host(images.to_vec()),
+        Role::Server(_) => shared.zeros(model.count() * model.input_len()),
     };
-    let mut shared =
-        ShareEngine { q, session: Session::new(channel), keys, products, role, progress, steps: Vec::new() };
-    let shares = model.run(&mut shared, input)?;
-    let logits =
-        shared.measure("reveal", |shared| Ok(shared.session.reveal(q, RING, Party::Zero, &shares.words)?))?;
+    let shares = model.run(&mut shared, model.shares(input))?.words;
+    let logits = shared.measure("reveal", |shared| match &mut shared.device {
+        None => Ok(shared.session.reveal(q, RING, Party::Zero, shares.on_host()?)?),
+        Some(device) => {
+            device.run_recorded()?;
+            let words = Zeroizing::new(device.get(&shares)?.download()?);
+            Ok(shared.session.reveal(q, RING, Party::Zero, &words)?)
+        }
+    })?;
     let (traffic, key_memory_bytes) = (shared.session.traffic(), shared.keys.most_bytes());
     Ok(Inferred { logits, traffic, steps: shared.steps, key_memory_bytes })
 }
 
-/// The engine of shares.
-struct ShareEngine<'a, Q> {
+/// The engine of shares, in host memory for a queue that reads it, or in device memory.
+struct ShareEngine<'a, Q: FssOps> {
     q: &'a Q,
     /// Dropped before the keys: the peer of a failed party does not wait for their wiping.
     session: Session<Box<dyn Channel + 'a>>,
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.
     products: Option<WeightProducts<'a>>,
+    /// The shares in device memory, if they are there.
+    device: Option<DeviceWords<'a, Q>>,
     role: Role<'a>,
     progress: &'a mut dyn FnMut(&str),
     steps: Vec<Measured>,
 }
 
-impl<Q> ShareEngine<'_, Q> {
+impl<Q: SharedQueue + TensorOps> ShareEngine<'_, Q> {
+    /// Words of the host, copied to a device when a step needs them.
+    fn of_host(&self, words: Vec<u64>) -> Words {
+        match &self.device {
+            Some(device) => device.given(words),
+            None => words.into(),
+        }
+    }
+
+    /// This party's share of words that the other party has.
+    fn zeros(&self, len: usize) -> Words {
+        match &self.device {
+            Some(device) => device.zeros(len),
+            None => vec![0; len].into(),
+        }
+    }
+
     fn measure<T>(
         &mut self,
         step: &str,
@@ -234,7 +260,7 @@ impl<Q> ShareEngine<'_, Q> {
     }
 }
 
-impl<Q: SharedQueue> Engine for ShareEngine<'_, Q> {
+impl<Q: SharedQueue + TensorOps> Engine for ShareEngine<'_, Q> {
     fn constant(&self, word: u64) -> u64 {
         match self.role {
             Role::Client(_) => word,
@@ -242,20 +268,26 @@ impl<Q: SharedQueue> Engine for ShareEngine<'_, Q> {
         }
     }
 
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        match self.role {
-            Role::Client(_) => Ok(vec![0; len]),
-            Role::Server(weights) => weights.get(name, len),
-        }
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        Ok(match self.role {
+            Role::Client(_) => self.zeros(len),
+            Role::Server(weights) => self.of_host(weights.get(name, len)?),
+        })
     }
 
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        self.measure(step, |shared| match (&mut shared.products, call) {
-            (Some(products), Call::Matmul { x, weights: true, .. }) => {
-                let (triple, weights) = products.take()?;
-                Ok(shared.session.matmul_weights(shared.q, triple, x, weights)?)
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
+        self.measure(step, |shared| {
+            shared.device.as_mut().map_or(Ok(()), DeviceWords::run_recorded)?;
+            let products = shared.products.as_mut().filter(|_| call.weight_product().is_some());
+            let opened = products.map(WeightProducts::take).transpose()?;
+            let (q, session, keys) = (shared.q, &mut shared.session, &mut shared.keys);
+            match &mut shared.device {
+                None => Ok(call.shared(q, session, keys, opened)?.into()),
+                Some(device) => {
+                    let shares = call.on_device(device, session, keys, opened)?;
+                    Ok(device.insert(shares))
+                }
             }
-            _ => call.shared(shared.q, &mut shared.session, &mut shared.keys),
         })
     }
 }
@@ -274,17 +306,17 @@ impl<Q: FssOps> Engine for OpeningEngine<'_, Q> {
         0
     }
 
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        self.weights.map_or_else(|| Ok(vec![0; len]), |weights| weights.get(name, len))
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        Ok(self.weights.map_or_else(|| Ok(vec![0; len]), |weights| weights.get(name, len))?.into())
     }
 
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
         if let Call::Matmul { y, weights: true, .. } = call {
             let key = self.keys.take()?;
-            let opened = self.session.open_weights(self.q, key, y);
+            let opened = self.session.open_weights(self.q, key, y.on_host()?);
             let peer = self.session.party().peer();
             self.opened.push(opened.map_err(|error| InferenceError::from(error).in_step(peer, step))?);
         }
-        Ok(vec![0; call.len()])
+        Ok(vec![0; call.len()].into())
     }
 }

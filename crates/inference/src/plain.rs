@@ -1,6 +1,6 @@
 //! A model in the clear: exactly what shares compute.
 
-use crate::{Call, Engine, InferenceError, Model, Parameters, tensor::ONE};
+use crate::{Call, Engine, FRACTION_BITS, InferenceError, Model, Parameters, Words, tensor::ONE};
 
 /// The logits of images, `[count][classes]`.
 ///
@@ -13,7 +13,7 @@ use crate::{Call, Engine, InferenceError, Model, Parameters, tensor::ONE};
 pub fn logits(model: &Model, weights: &Parameters, images: &[u64]) -> Result<Vec<u64>, InferenceError> {
     let input = model.input(images)?;
     weights.check(model)?;
-    Ok(model.run(&mut Plain { weights }, input)?.words)
+    Ok(model.run(&mut Plain { weights }, input)?.words.on_host()?.to_vec())
 }
 
 struct Plain<'a> {
@@ -25,19 +25,21 @@ impl Engine for Plain<'_> {
         word
     }
 
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        self.weights.get(name, len)
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        Ok(self.weights.get(name, len)?.into())
     }
 
-    fn check_declared(&self, step: &str, words: &[u64], limit: u32) -> Result<(), InferenceError> {
-        let most = words.iter().map(|word| word.cast_signed().unsigned_abs()).max().unwrap_or(0);
+    fn check_declared(&self, step: &str, words: &Words, fraction_bits: u32, limit: u32) -> Result<(), InferenceError> {
+        let most = words.on_host()?.iter().map(|word| word.cast_signed().unsigned_abs()).max().unwrap_or(0);
+        // a magnitude between two units counts as the greater
+        let most = most.div_ceil(1 << fraction_bits.saturating_sub(FRACTION_BITS));
         if most <= u64::from(limit) * ONE.cast_unsigned() {
             return Ok(());
         }
         Err(InferenceError::Declared { step: step.to_owned(), limit, got: most as f64 / ONE as f64 })
     }
 
-    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        Ok(call.plain()?)
+    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
+        Ok(call.plain()?.into())
     }
 }

@@ -68,7 +68,7 @@ impl Model {
             hasher.update(fraction_bits.to_le_bytes());
         }
         [range.min(), range.max()].iter().for_each(|end| hasher.update(end.to_le_bytes()));
-        words.iter().for_each(|word| hasher.update(word.to_le_bytes()));
+        words.on_host()?.iter().for_each(|word| hasher.update(word.to_le_bytes()));
         Ok(hasher.finalize().into())
     }
 

@@ -4,6 +4,8 @@ use core::{fmt, ops::Range};
 
 use pfss::{RangeError, Ring, SignedRange};
 
+use crate::Words;
+
 /// Fraction bits of inputs, weights and activations. Products carry twice this number.
 pub const FRACTION_BITS: u32 = 12;
 
@@ -26,7 +28,7 @@ pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tensor {
     /// Ring words modulo `2^64`.
-    pub words: Vec<u64>,
+    pub words: Words,
     /// What every value lies in.
     pub range: SignedRange,
 }
@@ -41,51 +43,34 @@ impl fmt::Debug for Tensor {
 impl Tensor {
     /// `self + other`, element by element.
     pub(crate) fn add(&self, other: &Self) -> Result<Self, RangeError> {
-        let words = self.words.iter().zip(&other.words).map(|(a, b)| a.wrapping_add(*b)).collect();
-        Ok(Self { words, range: self.range.checked_add(other.range)? })
+        Ok(Self { words: self.words.add(&other.words), range: self.range.checked_add(other.range)? })
     }
 
     /// `self - other`, element by element.
     pub(crate) fn sub(&self, other: &Self) -> Result<Self, RangeError> {
-        let words = self.words.iter().zip(&other.words).map(|(a, b)| a.wrapping_sub(*b)).collect();
-        Ok(Self { words, range: self.range.checked_sub(other.range)? })
+        Ok(Self { words: self.words.sub(&other.words), range: self.range.checked_sub(other.range)? })
     }
 
     /// The sum of each row of `width` elements.
     pub(crate) fn row_sums(&self, width: u32) -> Result<Self, RangeError> {
-        let sum = |row: &[u64]| row.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
-        let words = self.words.chunks_exact(width as usize).map(sum).collect();
-        Ok(Self { words, range: self.range.sum_of(width)? })
+        Ok(Self { words: self.words.row_sums(width as usize), range: self.range.sum_of(width)? })
     }
 
     /// Each element `width` times.
     pub(crate) fn repeat(&self, width: u32) -> Self {
-        let words = self.words.iter().flat_map(|&word| core::iter::repeat_n(word, width as usize)).collect();
-        Self { words, range: self.range }
+        Self { words: self.words.repeated(width as usize), range: self.range }
     }
 
     /// Consecutive elements.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
-        Self { words: self.words[range].to_vec(), range: self.range }
+        Self { words: self.words.slice(range), range: self.range }
     }
 
     /// The elements of a row-major tensor of `shape` with its axes reordered.
     ///
     /// Axis `i` of the result is axis `order[i]`.
     pub(crate) fn permuted<const N: usize>(&self, shape: [usize; N], order: [usize; N]) -> Self {
-        let mut strides = [1; N];
-        for axis in (1..N).rev() {
-            strides[axis - 1] = strides[axis] * shape[axis];
-        }
-        let position = |mut index: usize| {
-            let mut position = 0;
-            for &axis in order.iter().rev() {
-                position += index % shape[axis] * strides[axis];
-                index /= shape[axis];
-            }
-            position
-        };
-        Self { words: (0..self.words.len()).map(|index| self.words[position(index)]).collect(), range: self.range }
+        Self { words: self.words.permuted(shape, order), range: self.range }
     }
 }
 
@@ -95,9 +80,9 @@ mod tests {
 
     #[test]
     fn axes_are_reordered() {
-        let tensor = Tensor { words: (0..24).collect(), range: SignedRange::of_bits(8) };
+        let tensor = Tensor { words: (0..24).collect::<Vec<_>>().into(), range: SignedRange::of_bits(8) };
         let permuted = tensor.permuted([2, 3, 4], [2, 0, 1]);
-        for (i, word) in permuted.words.iter().enumerate() {
+        for (i, word) in permuted.words.on_host().unwrap().iter().enumerate() {
             let (a, b, c) = (i / 6, i / 3 % 2, i % 3); // axes 2, 0, 1 of the source
             assert_eq!(*word as usize, b * 12 + c * 4 + a);
         }

@@ -97,7 +97,11 @@ const ARROWS: &[Arrow] = &[
     ("yardstick", &["stark-air", "nn-dispatch"], &[]), // lines compare its dispatch with the op alone
     ("constant-time", &["core-types", "backend-api", "cpu-backend", "pfss"], &[]),
     ("pfss-ffi", &["pfss", "trefoil-runtime"], &["test-process"]),
-    ("trefoil-inference", &["core-types", "backend-api", "pfss", "nn-ops"], &["trefoil-runtime", "test-process"]),
+    (
+        "trefoil-inference",
+        &["core-types", "backend-api", "pfss", "nn-ops"],
+        &["cuda-sim", "trefoil-runtime", "test-process"],
+    ),
     ("trefoil", FACADE, &[]),
     ("trefoil-cli", FACADE, &["test-process"]),
     ("trefoil-cli", SUITE, &[]),

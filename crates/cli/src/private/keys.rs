@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 use inference::{
     InferenceError, Keys, Limits, Model, Plan,
     cost::{folder_bytes, run_folder_bytes},
@@ -123,7 +123,7 @@ impl RunKeys {
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the keys.
     ///
     /// `connection` is of the channel, for errors.
-    pub(super) fn run<Q: SharedQueue>(
+    pub(super) fn run<Q: SharedQueue + TensorOps>(
         self,
         q: &Q,
         mut channel: TlsChannel,
@@ -175,7 +175,7 @@ impl SpentRun {
     }
 
     /// Runs the model with the peer that the run was begun with.
-    pub(super) fn run<Q: SharedQueue>(
+    pub(super) fn run<Q: SharedQueue + TensorOps>(
         self,
         q: &Q,
         channel: TlsChannel,

@@ -42,7 +42,7 @@ fn states(
     let block = TransformerBlock { shape: TransformerShape { layers: 1, sequence: 2, ..block.shape }, ..*block };
     let mut layers = LayerBuilder { engine: &mut Recorder::default(), weight_limit: limits.weights, preference };
     let words = vec![0; 2 * block.shape.width as usize];
-    Ok(layer(&mut layers, &block, 0, &Tensor { words, range })?.range)
+    Ok(layer(&mut layers, &block, 0, &Tensor { words: words.into(), range })?.range)
 }
 
 /// Runs all layers of `shape` on hidden states that are zero.
@@ -56,7 +56,7 @@ fn run(
     let block = TransformerBlock { shape: *shape, limits: Some(limits) };
     let mut layers = LayerBuilder { engine: recorder, weight_limit: limits.weights, preference };
     let words = vec![0; count * shape.sequence as usize * shape.width as usize];
-    let mut x = Tensor { words, range: states(&block, limits, preference)? };
+    let mut x = Tensor { words: words.into(), range: states(&block, limits, preference)? };
     for index in 0..shape.layers {
         x = layer(&mut layers, &block, index, &x)?;
     }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use backend_api::ops::tensor::TensorOps;
 use pfss::{Channel, SharedQueue, Traffic};
 
 use super::{opened::KeptWeights, party_folder::PartyFolder};
@@ -54,7 +55,7 @@ impl BegunRun {
     /// # Errors
     /// [`InferenceError::FailedRun`] with the number of the run and the error of
     /// [`party::run_opened`].
-    pub fn run<Q: SharedQueue, C: Channel>(
+    pub fn run<Q: SharedQueue + TensorOps, C: Channel>(
         self,
         q: &Q,
         channel: C,

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use backend_api::ops::fss::FssOps;
+use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 use pfss::{Channel, Party, PfssError, SharedQueue, Traffic, WeightTriple};
 
 use super::{
@@ -285,7 +285,7 @@ impl RunsFolder {
     /// # Errors
     /// As [`begin`](Self::begin), and [`InferenceError::FailedRun`] if the run fails, which spends
     /// that run alone.
-    pub fn run<Q: SharedQueue, C: Channel>(
+    pub fn run<Q: SharedQueue + TensorOps, C: Channel>(
         mut self,
         q: &Q,
         mut channel: C,

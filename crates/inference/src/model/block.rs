@@ -127,15 +127,31 @@ fn attention_weights(
         let scores = layers.limited(&format!("{name}.scores"), scores, limit)?;
         return layers.softmax(&softmax, &scores, positions);
     }
-    let rows = scores.words.len() / positions;
-    let lengths: Vec<usize> = (0..rows).map(|row| row % positions + 1).collect();
+    let lengths: Vec<usize> = (0..scores.words.len() / positions).map(|row| row % positions + 1).collect();
     let layout = RowLayout::ragged(positions, &lengths)?;
-    let packed = UnshiftedProduct { words: layout.gather(&scores.words)?, ..scores };
+    let [pack, spread] = causal_places(positions);
+    let words = scores.words.gathered(positions * positions, pack.len(), pack.iter().copied());
+    let packed = UnshiftedProduct { words, ..scores };
     let packed = layers.round(&rescale, packed)?;
     let packed = layers.limited(&format!("{name}.scores"), packed, limit)?;
-    let weights = layers.softmax_packed(&softmax, &packed, layout.clone())?;
+    let weights = layers.softmax_packed(&softmax, &packed, layout)?;
     // the range holds the zeros of the others
-    Ok(Tensor { words: layout.scatter(&weights.words)?, range: weights.range })
+    let words = weights.words.gathered(pack.len(), spread.len(), spread.iter().copied());
+    Ok(Tensor { words, range: weights.range })
+}
+
+/// The places of the scores of causal attention in one head's square, and of the square in them.
+fn causal_places(positions: usize) -> [Vec<Option<u32>>; 2] {
+    let (mut pack, mut spread) = (Vec::new(), Vec::with_capacity(positions * positions));
+    for (row, col) in (0..positions).flat_map(|row| (0..positions).map(move |col| (row, col))) {
+        let is_active = col <= row;
+        // a sequence has at most 1024 positions
+        spread.push(is_active.then_some(pack.len() as u32));
+        if is_active {
+            pack.push(Some((row * positions + col) as u32));
+        }
+    }
+    [pack, spread]
 }
 
 /// Dense layer, GeLU, dense layer.
@@ -157,7 +173,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::{Call, Engine, Preference, model::shape::DeclaredLimits};
+    use crate::{Call, Engine, Preference, Words, model::shape::DeclaredLimits};
 
     const POSITIONS: usize = 5;
     const WIDTH: usize = 12;
@@ -173,16 +189,16 @@ mod tests {
             word
         }
 
-        fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
             let products = name.ends_with(".bias") && !name.contains("norm");
             let one = if products { ONE * ONE } else { ONE };
             let words: Vec<u64> = self.0[name].iter().map(|w| ((w * one as f64) as i64).cast_unsigned()).collect();
             assert_eq!(words.len(), len, "{name}");
-            Ok(words)
+            Ok(words.into())
         }
 
-        fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-            Ok(call.plain()?)
+        fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
+            Ok(call.plain()?.into())
         }
     }
 
@@ -304,8 +320,8 @@ mod tests {
             let block = TransformerBlock { shape, limits: Some(LIMITS) };
             let mut rng = fastrand::Rng::with_seed(3);
             let values: Vec<i64> = (0..2 * POSITIONS * WIDTH).map(|_| rng.i64(-2 * ONE..=2 * ONE)).collect();
-            let words = values.iter().map(|value| value.cast_unsigned()).collect();
-            let mut x = Tensor { words, range: SignedRange::new(-2 * ONE, 2 * ONE).unwrap() };
+            let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
+            let mut x = Tensor { words: words.into(), range: SignedRange::new(-2 * ONE, 2 * ONE).unwrap() };
 
             let mut clear = Clear(weights(&shape));
             let mut builder = LayerBuilder { engine: &mut clear, weight_limit: LIMITS.weights, preference };
@@ -313,7 +329,8 @@ mod tests {
                 x = layer(&mut builder, &block, index, &x).unwrap();
             }
             let weights = &clear.0;
-            for (values, words) in values.chunks(POSITIONS * WIDTH).zip(x.words.chunks(POSITIONS * WIDTH)) {
+            let results = x.words.on_host().unwrap().chunks(POSITIONS * WIDTH);
+            for (values, words) in values.chunks(POSITIONS * WIDTH).zip(results) {
                 let row = |row: &[i64]| row.iter().map(|&value| value as f64 / ONE as f64).collect();
                 let mut exact: Rows = values.chunks(WIDTH).map(row).collect();
                 for index in 0..layers {

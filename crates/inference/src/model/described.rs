@@ -10,9 +10,8 @@ use super::{
     shape::{DeclaredLimits, NormPlacement, TransformerBlock, TransformerShape},
 };
 use crate::{
-    InferenceError, ModelFile, Parameter, Tensor,
+    FRACTION_BITS, InferenceError, ModelFile, Parameter, Tensor,
     model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer},
-    tensor::ONE,
 };
 
 /// The weights of all layers, in the order of the file.
@@ -52,20 +51,13 @@ pub(super) fn run(layers: &mut LayerBuilder<'_>, file: &ModelFile, x: &Tensor) -
             let x = run_layers(layers, before, x)?;
             let dims = [last_axis(last), outputs];
             let y = layers.logits(&last.name, &x, dims, bias.then_some(1)).map_err(|error| of_layer(last, error))?;
-            check_logits(layers, &last.name, &y, limit)?;
+            if let Some(limit) = limit {
+                layers.engine.check_declared(&last.name, &y.words, 2 * FRACTION_BITS, limit)?;
+            }
             Ok(y)
         }
         all => run_layers(layers, all, x),
     }
-}
-
-/// Checks results with twice the fraction bits against a declared limit.
-fn check_logits(layers: &LayerBuilder<'_>, name: &str, y: &Tensor, limit: Option<u32>) -> Result<(), InferenceError> {
-    let Some(limit) = limit else { return Ok(()) };
-    // a magnitude between two units counts as the greater
-    let magnitude = |word: &u64| word.cast_signed().unsigned_abs().div_ceil(ONE.cast_unsigned());
-    let magnitudes: Vec<u64> = y.words.iter().map(magnitude).collect();
-    layers.engine.check_declared(name, &magnitudes, limit)
 }
 
 /// Runs a list of layers, one after the other.
@@ -151,17 +143,17 @@ fn patches(layer: &PlacedLayer, convolution: &Convolution, x: &Tensor) -> Result
     // The place of a pixel within an image, if it is no padding.
     let place = |at: usize, axis: usize, len: usize| at.checked_sub(padding[axis]).filter(|&at| at < len);
     let size = channels * kernel[0] * kernel[1];
-    let mut words = Vec::with_capacity(x.words.len() / (channels * height * width) * rows * cols * size);
-    for image in x.words.chunks_exact(channels * height * width) {
-        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
-            for index in 0..size {
-                let (channel, at) = (index / (kernel[0] * kernel[1]), index % (kernel[0] * kernel[1]));
-                let row = place(row * stride[0] + at / kernel[1], 0, height);
-                let col = place(col * stride[1] + at % kernel[1], 1, width);
-                words.push(row.zip(col).map_or(0, |(row, col)| image[(channel * height + row) * width + col]));
-            }
-        }
-    }
+    let patch = |pixel: usize| {
+        let (top, left) = (pixel / cols * stride[0], pixel % cols * stride[1]);
+        (0..size).map(move |index| {
+            let (channel, at) = (index / (kernel[0] * kernel[1]), index % (kernel[0] * kernel[1]));
+            let (row, col) = (place(top + at / kernel[1], 0, height), place(left + at % kernel[1], 1, width));
+            // an image has at most 2^26 elements
+            row.zip(col).map(|(row, col)| ((channel * height + row) * width + col) as u32)
+        })
+    };
+    let pixels = rows * cols;
+    let words = x.words.gathered(channels * height * width, pixels * size, (0..pixels).flat_map(patch));
     Ok(Tensor { words, range: x.range.hull(SignedRange::new(0, 0)?) })
 }
 

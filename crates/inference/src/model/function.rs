@@ -34,13 +34,30 @@ pub struct Layers<'a> {
     weight_limit: u32,
     preference: Preference,
     trace: Option<&'a mut TracedFacts>,
+    run: FunctionRun,
+}
+
+/// The identity of one run of a function, compared by address. Its values have copies.
+#[derive(Clone, Default)]
+struct FunctionRun(Arc<()>);
+
+impl FunctionRun {
+    /// Refuses a value of another run, whose words may be of another engine.
+    fn check(&self, place: &str, expected: &str, x: &Value) -> Result<(), InferenceError> {
+        if Arc::ptr_eq(&self.0, &x.run.0) {
+            return Ok(());
+        }
+        Err(refused(place, expected, format!("{} words of another run", x.tensor.words.len())))
+    }
 }
 
 /// A value of a model: a tensor for each input of the batch.
 ///
-/// Its words, or a share of them, stay inside.
+/// Its words, or a share of them, stay inside. It belongs to one run of the function: layers, sums
+/// and results refuse values of another run.
 #[derive(Clone)]
 pub struct Value {
+    run: FunctionRun,
     tensor: Tensor,
     /// The shape for one input.
     shape: Vec<u32>,
@@ -146,7 +163,7 @@ impl Model {
         }
         let len = elements(input_shape);
         let [min, max] = limits.inputs.map(|limit| i64::from(limit) * ONE);
-        let input = Tensor { words: vec![0; len as usize], range: SignedRange::new(min, max)? };
+        let input = Tensor { words: vec![0; len as usize].into(), range: SignedRange::new(min, max)? };
 
         // The first run, on zeros, shows the weights and the shape of the results.
         let mut trace = TracedFacts { largest: len, ..TracedFacts::default() };
@@ -171,8 +188,8 @@ impl Layers<'_> {
     ///
     /// # Errors
     /// [`InferenceError::LayerValue`] for a name or a length that is not allowed, or an input of
-    /// another shape than the layer takes. [`InferenceError::Layer`] if its range cannot be proven.
-    /// The errors of the engine that runs it.
+    /// another shape than the layer takes, or of another run. [`InferenceError::Layer`] if its range
+    /// cannot be proven. The errors of the engine that runs it.
     pub fn dense(&mut self, name: &str, x: &Value, outputs: u32, bias: bool) -> Result<Value, InferenceError> {
         self.apply(name, LayerKind::Dense { outputs, bias, limit: None }, x)
     }
@@ -288,22 +305,33 @@ impl Layers<'_> {
     /// in the clear does, and names `name`.
     ///
     /// # Errors
-    /// [`InferenceError::Declared`] in the clear for a value beyond it, and
-    /// [`InferenceError::Range`] if no value of the proven range is within it.
+    /// [`InferenceError::Declared`] in the clear for a value beyond it, [`InferenceError::Range`]
+    /// if no value of the proven range is within it, and [`InferenceError::LayerValue`] for a value
+    /// of another run.
     pub fn limited(&mut self, name: &str, x: &Value, limit: u32) -> Result<Value, InferenceError> {
+        self.check_run(name, x)?;
         let tensor = self.builder().limited(name, x.tensor.clone(), Some(limit))?;
-        Ok(Value { tensor, shape: x.shape.clone(), is_input: false })
+        Ok(self.value(tensor, x.shape.clone()))
     }
 
     /// Checks a layer, records its weights if the model is being made, and runs it.
     fn apply(&mut self, name: &str, kind: LayerKind, x: &Value) -> Result<Value, InferenceError> {
+        self.check_run(name, x)?;
         let (mut layer, largest) = PlacedLayer::alone(name, kind, &x.shape).map_err(of_function)?;
         layer.place = format!("layer {name:?}");
         if let Some(trace) = &mut self.trace {
             record(trace, &layer, largest)?;
         }
         let tensor = run_layer(&mut self.builder(), &layer, &x.tensor).map_err(|error| of_layer(&layer, error))?;
-        Ok(Value { tensor, shape: layer.output, is_input: false })
+        Ok(self.value(tensor, layer.output))
+    }
+
+    fn check_run(&self, name: &str, x: &Value) -> Result<(), InferenceError> {
+        self.run.check(&format!("layer {name:?}: its input"), "a value of the same run", x)
+    }
+
+    fn value(&self, tensor: Tensor, shape: Vec<u32>) -> Value {
+        Value { run: self.run.clone(), tensor, shape, is_input: false }
     }
 
     fn builder(&mut self) -> LayerBuilder<'_> {
@@ -327,25 +355,23 @@ impl Value {
     /// `self + other`, element by element: a residual connection.
     ///
     /// # Errors
-    /// [`InferenceError::LayerValue`] for another shape or a value of a run on another batch,
+    /// [`InferenceError::LayerValue`] for another shape or a value of another run,
     /// [`InferenceError::Range`] if the range of the sums leaves 64 bits.
     pub fn add(&self, other: &Self) -> Result<Self, InferenceError> {
         if self.shape != other.shape {
             return Err(refused("sum", format!("the shape {:?}", self.shape), format!("{:?}", other.shape)));
         }
-        let [expected, got] = [self, other].map(|value| value.tensor.words.len());
-        if expected != got {
-            let expected = format!("a value of the same run, of {expected} words");
-            return Err(refused("sum", expected, format!("{got} words")));
-        }
-        Ok(Self { tensor: self.tensor.add(&other.tensor)?, shape: self.shape.clone(), is_input: false })
+        // Values of one shape and run have the same number of words.
+        let expected = format!("a value of the same run, of {} words", self.tensor.words.len());
+        self.run.check("sum", &expected, other)?;
+        Ok(self.with(self.tensor.add(&other.tensor)?, self.shape.clone()))
     }
 
     /// All elements on one axis, in row-major order.
     #[must_use]
     pub fn flatten(&self) -> Self {
         // every shape has at most 2^26 elements
-        Self { tensor: self.tensor.clone(), shape: vec![elements(&self.shape) as u32], is_input: false }
+        self.with(self.tensor.clone(), vec![elements(&self.shape) as u32])
     }
 
     /// A range of the rows along the first axis, positions for instance.
@@ -362,9 +388,14 @@ impl Value {
         }
         let (one, width) = (elements(&self.shape) as usize, elements(rest) as usize);
         let part = rows.start as usize * width..rows.end as usize * width;
-        let words = self.tensor.words.chunks_exact(one).flat_map(|input| &input[part.clone()]).copied().collect();
+        let words = self.tensor.words.slices(one, part);
         let shape = [rows.end - rows.start].into_iter().chain(rest.iter().copied()).collect();
-        Ok(Self { tensor: Tensor { words, range: self.tensor.range }, shape, is_input: false })
+        Ok(self.with(Tensor { words, range: self.tensor.range }, shape))
+    }
+
+    /// A value of the same run.
+    fn with(&self, tensor: Tensor, shape: Vec<u32>) -> Self {
+        Self { run: self.run.clone(), tensor, shape, is_input: false }
     }
 }
 
@@ -420,10 +451,12 @@ where
         shape: &[u32],
     ) -> Result<(Tensor, Vec<u32>), InferenceError> {
         let Execution { engine, weight_limit, preference, trace } = execution;
-        let mut layers = Layers { engine, weight_limit, preference, trace };
-        let input = Value { tensor: input, shape: shape.to_vec(), is_input: true };
-        let Value { tensor, shape, .. } = (self.0)(&mut layers, &input)?;
-        Ok((tensor, shape))
+        let run = FunctionRun::default();
+        let mut layers = Layers { engine, weight_limit, preference, trace, run: run.clone() };
+        let input = Value { run: run.clone(), tensor: input, shape: shape.to_vec(), is_input: true };
+        let results = (self.0)(&mut layers, &input)?;
+        run.check("results", "a value of the same run", &results)?;
+        Ok((results.tensor, results.shape))
     }
 }
 

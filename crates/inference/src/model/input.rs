@@ -4,7 +4,7 @@ use pfss::SignedRange;
 
 use super::Model;
 use crate::{
-    InferenceError, Tensor,
+    InferenceError, Tensor, Words,
     digits::{CLASSES, PIXELS},
     tensor::{FRACTION_BITS, ONE},
 };
@@ -118,10 +118,10 @@ impl Model {
     }
 
     /// Shares of such inputs.
-    pub(crate) fn shares(&self, words: Vec<u64>) -> Tensor {
+    pub(crate) fn shares(&self, words: impl Into<Words>) -> Tensor {
         let [min, max] = self.input_limits().map(|limit| i64::from(limit) * ONE);
         let range = SignedRange::new(min, max).unwrap_or(SignedRange::of_bits(64)); // a file's `min` is checked
-        Tensor { words, range }
+        Tensor { words: words.into(), range }
     }
 
     /// The least and the greatest value of an input.

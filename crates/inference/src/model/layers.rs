@@ -12,7 +12,7 @@ use super::{
     shape::within,
 };
 use crate::{
-    Call, Engine, InferenceError, Preference, Tensor,
+    Call, Engine, InferenceError, Preference, Tensor, Words,
     tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
 };
 
@@ -67,7 +67,7 @@ impl LayerBuilder<'_> {
     /// `x` with a weight added to each element of each input of `len` elements.
     pub(crate) fn add_weights(&self, name: &str, x: &Tensor, len: usize) -> Result<Tensor, InferenceError> {
         let weights = self.engine.parameter(&format!("{name}.weight"), len)?;
-        let words = x.words.iter().zip(weights.iter().cycle()).map(|(x, weight)| x.wrapping_add(*weight)).collect();
+        let words = x.words.clone().with_row(&weights, RING);
         Ok(Tensor { words, range: x.range.checked_add(self.weights()?)? })
     }
 
@@ -108,33 +108,29 @@ impl LayerBuilder<'_> {
         [inputs, outputs]: [u32; 2],
         biases: Option<usize>,
         ring: Ring,
-    ) -> Result<Vec<u64>, InferenceError> {
+    ) -> Result<Words, InferenceError> {
         let (inner, cols) = (inputs as usize, outputs as usize);
         let weight = self.engine.parameter(&format!("{name}.weight"), inner * cols)?;
-        let bias = match biases {
-            Some(rows) => self.engine.parameter(&format!("{name}.bias"), rows * cols)?,
-            None => Vec::new(),
-        };
+        let bias = biases.map(|rows| self.engine.parameter(&format!("{name}.bias"), rows * cols)).transpose()?;
         let shape = MatrixShape { batch: 1, rows: x.words.len() / inner, inner, cols };
         let call = Call::Matmul { ring, shape, x: &x.words, y: &weight, weights: true };
-        let mut words = self.engine.call(name, &call)?;
-        for rows in words.chunks_exact_mut(bias.len().max(1)) {
-            rows.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = ring.add(*sum, *bias));
-        }
-        Ok(words)
+        let words = self.engine.call(name, &call)?;
+        Ok(match bias {
+            Some(bias) => words.with_row(&bias, ring),
+            None => words,
+        })
     }
 
     /// `x` with its proven range cut to a declared limit, if there is one.
     pub(crate) fn limited(&self, name: &str, x: Tensor, limit: Option<u32>) -> Result<Tensor, InferenceError> {
         let Some(limit) = limit else { return Ok(x) };
-        self.engine.check_declared(name, &x.words, limit)?;
+        self.engine.check_declared(name, &x.words, FRACTION_BITS, limit)?;
         Ok(Tensor { range: within(x.range, i64::from(limit) * ONE)?, ..x })
     }
 
     /// `x + constant` for a public constant.
-    pub(crate) fn offset(&self, x: &Tensor, constant: i64) -> Result<Tensor, InferenceError> {
-        let word = self.engine.constant(constant.cast_unsigned());
-        let words = x.words.iter().map(|x| x.wrapping_add(word)).collect();
+    pub(crate) fn offset(&self, x: Tensor, constant: i64) -> Result<Tensor, InferenceError> {
+        let words = x.words.with_constants(&[self.engine.constant(constant.cast_unsigned())]);
         Ok(Tensor { words, range: x.range.checked_add(SignedRange::new(constant, constant)?)? })
     }
 
@@ -151,7 +147,7 @@ impl LayerBuilder<'_> {
     }
 
     /// Words of products of elements in `ring`, with the fraction bits of both factors together.
-    pub(crate) fn product(&mut self, name: &str, [x, y]: [&[u64]; 2], ring: Ring) -> Result<Vec<u64>, InferenceError> {
+    pub(crate) fn product(&mut self, name: &str, [x, y]: [&Words; 2], ring: Ring) -> Result<Words, InferenceError> {
         self.engine.call(name, &Call::Product { ring, x, y })
     }
 
@@ -167,9 +163,8 @@ impl LayerBuilder<'_> {
 
     /// [`shift`](Self::shift) of products.
     pub(crate) fn round(&mut self, name: &str, x: UnshiftedProduct) -> Result<Tensor, InferenceError> {
-        let UnshiftedProduct { mut words, rounding: Rounding { halves, shift, range } } = x;
-        let halves = halves.map(|half| self.engine.constant(half.cast_unsigned()));
-        words.iter_mut().zip(halves.iter().cycle()).for_each(|(word, half)| *word = word.wrapping_add(*half));
+        let UnshiftedProduct { words, rounding: Rounding { halves, shift, range } } = x;
+        let words = words.with_constants(&halves.map(|half| self.engine.constant(half.cast_unsigned())));
         let words = self.engine.call(name, &Call::Shift { shift, x: &words })?;
         Ok(Tensor { words, range })
     }
@@ -284,15 +279,15 @@ mod tests {
             word
         }
 
-        fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-            Ok(vec![0; len])
+        fn parameter(&self, _: &str, len: usize) -> Result<Words, InferenceError> {
+            Ok(vec![0; len].into())
         }
 
-        fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Words, InferenceError> {
             if let Call::Shift { shift, .. } = call {
                 self.0 = Some(shift.clone());
             }
-            Ok(call.plain()?)
+            Ok(call.plain()?.into())
         }
     }
 
@@ -302,7 +297,7 @@ mod tests {
 
     #[test]
     fn weights_of_a_softmax_have_the_documented_range() {
-        let x = Tensor { words: vec![0, 4096, 1, 0], range: SignedRange::new(0, 4096).unwrap() };
+        let x = Tensor { words: vec![0, 4096, 1, 0].into(), range: SignedRange::new(0, 4096).unwrap() };
         for preference in Preference::ALL {
             let mut clear = Clear::default();
             let mut layers = LayerBuilder { preference, ..layers(&mut clear) };
@@ -321,16 +316,17 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(bits.into());
             values.extend((0..1 << 17).map(|_| rng.i64(-end..=end)));
             let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
-            let x = Tensor { words, range: SignedRange::new(-end, end).unwrap() };
+            let x = Tensor { words: words.into(), range: SignedRange::new(-end, end).unwrap() };
             let mut clear = Clear::default();
             let shifted = layers(&mut clear).shift("x", &x, bits).unwrap();
             assert!(matches!(clear.0, Some(AutoTrunc::Gap { .. })));
             let error = |(&word, &value): (&u64, &i64)| (word.cast_signed() << bits) - value;
-            let errors: Vec<i64> = shifted.words.iter().zip(&values).map(error).collect();
+            let results = shifted.words.on_host().unwrap();
+            let errors: Vec<i64> = results.iter().zip(&values).map(error).collect();
             assert!(errors.iter().all(|error| error.abs() <= half), "{bits} bits");
             let mean = errors.iter().sum::<i64>() as f64 / errors.len() as f64 / (2 * half) as f64;
             assert!(mean.abs() < 0.01, "{bits} bits: {mean}");
-            assert!(shifted.words.iter().all(|word| {
+            assert!(results.iter().all(|word| {
                 let value = word.cast_signed();
                 shifted.range.min() <= value && value <= shifted.range.max()
             }));
@@ -341,11 +337,11 @@ mod tests {
     fn the_proof_of_a_rescale_covers_the_half() {
         let gap = 1i64 << 62;
         for (max, fits) in [(gap - 2049, true), (gap - 2048, false), (gap - 1, false)] {
-            let x = Tensor { words: vec![max.cast_unsigned()], range: SignedRange::new(0, max).unwrap() };
+            let x = Tensor { words: vec![max.cast_unsigned()].into(), range: SignedRange::new(0, max).unwrap() };
             let mut clear = Clear::default();
             let rescaled = layers(&mut clear).shift("x", &x, FRACTION_BITS).unwrap();
             assert_eq!(matches!(clear.0, Some(AutoTrunc::Gap { .. })), fits, "{max}");
-            assert_eq!(rescaled.words, [((max + 2048) >> 12).cast_unsigned()]);
+            assert_eq!(rescaled.words.on_host().unwrap(), [((max + 2048) >> 12).cast_unsigned()]);
         }
     }
 
@@ -354,15 +350,16 @@ mod tests {
         let mut clear = Clear::default();
         let mut layers = layers(&mut clear);
         let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
-        let words = values.iter().map(|value| value.cast_unsigned()).collect();
-        let x = Tensor { words, range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };
+        let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
+        let x = Tensor { words: words.into(), range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };
         let rescaled = layers.shift("x", &x, FRACTION_BITS).unwrap();
         let error = |(&word, &value): (&u64, &i64)| word.cast_signed() as f64 - value as f64 / ONE as f64;
-        let errors: Vec<f64> = rescaled.words.iter().zip(&values).map(error).collect();
+        let words = rescaled.words.on_host().unwrap();
+        let errors: Vec<f64> = words.iter().zip(&values).map(error).collect();
         assert!(errors.iter().all(|error| error.abs() <= 0.5));
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         assert!(mean.abs() < 0.01, "{mean}");
-        assert!(rescaled.words.iter().all(|&word| (-3..=3).contains(&word.cast_signed())));
+        assert!(words.iter().all(|&word| (-3..=3).contains(&word.cast_signed())));
         assert_eq!((rescaled.range.min(), rescaled.range.max()), (-3, 3));
     }
 }

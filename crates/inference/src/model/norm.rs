@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Call, InferenceError, Tensor,
-    tensor::{FRACTION_BITS, ONE, RING_BITS},
+    tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
 };
 
 /// Added to the variance, 1/16: the smallest input of the reciprocal root.
@@ -56,25 +56,25 @@ pub(super) fn layer_norm(
 
     // Squares for the variance. The products by the weights of a norm with factors are in the same round, which opens
     // the weights for each row; or each root is later multiplied by all weights, which are then opened once.
-    let weight = if has_factors { layers.engine.parameter(&format!("{name}.weight"), width as usize)? } else { vec![] };
-    let opens_once = has_factors && layers.preference.opens_factors_once();
+    let weight = has_factors.then(|| layers.engine.parameter(&format!("{name}.weight"), width as usize)).transpose()?;
+    let opens_once = layers.preference.opens_factors_once();
     let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
     let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
     let step = format!("{name}.squares");
-    let (words, weighted) = if has_factors && !opens_once {
-        let (x, len) = (centred.words.as_slice(), centred.words.len());
-        let weights: Vec<u64> = weight.iter().copied().cycle().take(len).collect();
-        let rings = [means.rounding.ring(), rounding.ring()];
-        let ring = if rings[0].bits() < rings[1].bits() { rings[1] } else { rings[0] };
-        let mut words = layers.product(&step, [&[x, x].concat(), &[x, &weights].concat()], ring)?;
-        let weighted = words.split_off(len);
-        (words, weighted)
-    } else {
-        (layers.product(&step, [&centred.words; 2], means.rounding.ring())?, centred.words)
+    let (words, weighted) = match &weight {
+        Some(weight) if !opens_once => {
+            let (x, weights) = (centred.words, weight.tiled(mean.words.len()));
+            let len = x.len();
+            let rings = [means.rounding.ring(), rounding.ring()];
+            let ring = if rings[0].bits() < rings[1].bits() { rings[1] } else { rings[0] };
+            let products = layers.product(&step, [&x.followed_by(&x), &x.followed_by(&weights)], ring)?;
+            (products.slice(0..len), products.slice(len..2 * len))
+        }
+        _ => (layers.product(&step, [&centred.words; 2], means.rounding.ring())?, centred.words),
     };
     let sums = Tensor { words, range: squares }.row_sums(width)?;
     let variance = means.of(layers, &format!("{name}.variance"), &sums)?;
-    let variance = layers.offset(&variance, EPSILON)?;
+    let variance = layers.offset(variance, EPSILON)?;
 
     // Its reciprocal root.
     let octaves = (variance.range.max() / EPSILON + 1).cast_unsigned().next_power_of_two().ilog2();
@@ -83,20 +83,19 @@ pub(super) fn layer_norm(
 
     // The products by it, in the ring of the shift after them.
     let ring = rounding.ring();
-    let factors = if opens_once {
-        let shape = MatrixShape { batch: 1, rows: inverse.words.len(), inner: 1, cols: width as usize };
-        let call = Call::Matmul { ring, shape, x: &inverse.words, y: &weight, weights: false };
-        layers.engine.call(&format!("{name}.factors"), &call)?
-    } else {
-        inverse.repeat(width).words
+    let factors = match &weight {
+        Some(weight) if opens_once => {
+            let shape = MatrixShape { batch: 1, rows: inverse.words.len(), inner: 1, cols: width as usize };
+            let call = Call::Matmul { ring, shape, x: &inverse.words, y: weight, weights: false };
+            layers.engine.call(&format!("{name}.factors"), &call)?
+        }
+        _ => inverse.repeat(width).words,
     };
     let words = layers.product(&format!("{name}.scale"), [&weighted, &factors], ring)?;
     let mut normed = layers.round(&format!("{name}.rescale"), UnshiftedProduct { words, rounding })?;
     if has_factors {
         let bias = layers.engine.parameter(&format!("{name}.bias"), width as usize)?;
-        for row in normed.words.chunks_exact_mut(bias.len()) {
-            row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
-        }
+        normed.words = normed.words.with_row(&bias, RING);
         normed.range = normed.range.checked_add(layers.weights()?)?;
     }
     Ok(normed)
@@ -148,7 +147,7 @@ impl RowMeans {
 
     /// The means of rows with these sums.
     fn of(self, layers: &mut LayerBuilder<'_>, name: &str, sums: &Tensor) -> Result<Tensor, InferenceError> {
-        let words = sums.words.iter().map(|sum| sum.wrapping_mul(self.factor)).collect();
+        let words = sums.words.scaled(self.factor);
         layers.round_rows(name, UnshiftedProduct { words, rounding: self.rounding })
     }
 }

@@ -7,7 +7,7 @@
 use pfss::{AutoTrunc, Gate, PfssError, RangeError, Ring, SignedRange};
 
 use crate::{
-    InferenceError, Tensor,
+    InferenceError, Tensor, Words,
     tensor::{RING, RING_BITS},
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Rounding {
 /// Products of matrices with their biases, or of elements, before their shift.
 pub(crate) struct UnshiftedProduct {
     /// Words of the products, or of one share of them, modulo 2 to the bits of the ring.
-    pub(crate) words: Vec<u64>,
+    pub(crate) words: Words,
     /// The shift, which decides the ring.
     pub(crate) rounding: Rounding,
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
+mod devices;
 mod faults;
 mod folders;
 mod function_folders;

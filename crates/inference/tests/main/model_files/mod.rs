@@ -95,9 +95,9 @@ const POSITION: &str = r#"{
     ]
 }"#;
 
-const FILES: [&str; 5] = [SEQUENCES, IMAGES, FLAT, PIXEL, POSITION];
+pub(crate) const FILES: [&str; 5] = [SEQUENCES, IMAGES, FLAT, PIXEL, POSITION];
 
-fn model(file: &str, count: usize) -> Model {
+pub(crate) fn model(file: &str, count: usize) -> Model {
     Model::new(ModelFile::read(file.as_bytes()).unwrap().into(), count).unwrap()
 }
 
@@ -113,7 +113,7 @@ fn tensors(model: &Model) -> Tensors {
 }
 
 /// Inputs between the limits of the file that 12 fraction bits hold exactly; tokens for an embedding.
-fn inputs(model: &Model) -> (Vec<usize>, Vec<f32>) {
+pub(crate) fn inputs(model: &Model) -> (Vec<usize>, Vec<f32>) {
     let mut rng = fastrand::Rng::with_seed(12);
     let (file, shapes) = (model.architecture().file().unwrap(), model.input_shapes());
     let ([min, max], shape) = (file.input_limits(), shapes.last().unwrap().clone());
