@@ -31,7 +31,6 @@ macro_rules! correction_ops {
             /// is written then. No op waits.
             correction::CorrectionOps: Queue {
                 apply_correction(ApplyCorrection),
-                apply_correction_in_place(ApplyCorrectionInPlace),
                 encode_states(EncodeStates),
                 estimate_residuals(EstimateResiduals),
                 similar_states(SimilarStates),
@@ -50,8 +49,8 @@ op! {
     pub struct ApplyCorrection<'a, Q> as "apply_correction" {
         /// The factors.
         params: plain &'a CorrectionParams,
-        /// The predictions, p.
-        predictions: read f32 [len],
+        /// The predictions, p; without this view, what y holds.
+        predictions: read_if f32 [len],
         /// History estimates.
         a: read f32 [len],
         /// Model estimates.
@@ -61,27 +60,6 @@ op! {
     }
     sizes(self) {
         let len = self.y.len();
-        let fault = self.params.fault();
-    }
-    valid(self) {
-        fault.is_none(), fault.unwrap_or_default();
-    }
-}
-
-op! {
-    /// [`ApplyCorrection`], in the place of the predictions.
-    pub struct ApplyCorrectionInPlace<'a, Q> as "apply_correction_in_place" {
-        /// The factors.
-        params: plain &'a CorrectionParams,
-        /// History estimates.
-        a: read f32 [len],
-        /// Model estimates.
-        b: read f32 [len],
-        /// The predictions, which are corrected.
-        predictions: write f32 [len],
-    }
-    sizes(self) {
-        let len = self.predictions.len();
         let fault = self.params.fault();
     }
     valid(self) {

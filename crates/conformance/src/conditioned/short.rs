@@ -170,7 +170,7 @@ mod tests {
         let q = Conditioned::plain(AnyQueue::Cpu(runtime::cpu().unwrap()));
         let (x, mut y) = (q.upload(&[1.0f32, -1.0]).unwrap(), q.zeros::<f32>(2).unwrap());
         let f = Activation::Relu;
-        q.activate(Activate { f, x: x.view(), y: y.view_mut() }).unwrap();
+        q.activate(Activate { f, len: x.len(), x: Some(x.view()), y: y.view_mut() }).unwrap();
         assert_eq!(q.download(&y).unwrap(), [1.0, 0.0]);
         assert_eq!(q.refused(), BTreeSet::from([("activate", "x"), ("activate", "y")]));
         assert_eq!(q.faults(), Vec::<String>::new());

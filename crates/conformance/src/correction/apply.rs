@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, Buffer, Queue,
-    ops::correction::{ApplyCorrection, ApplyCorrectionInPlace, CorrectionOps},
+    ops::correction::{ApplyCorrection, CorrectionOps},
 };
 use core_types::params::correction::CorrectionParams;
 
@@ -56,7 +56,7 @@ fn applied(q: &Conditioned, p: &CorrectionParams, inputs: [&[f32]; 3]) -> Result
     let mut y = q.alloc::<f32>(inputs[0].len())?;
     q.apply_correction(ApplyCorrection {
         params: p,
-        predictions: predictions.view(),
+        predictions: Some(predictions.view()),
         a: a.view(),
         b: b.view(),
         y: y.view_mut(),
@@ -87,11 +87,6 @@ fn same(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let ([x, a, b], p) = (inputs(n), CorrectionParams::default());
     let expected = applied(q, &p, [&x, &a, &b])?;
     let (mut x, a, b) = (q.upload(&x)?, q.upload(&a)?, q.upload(&b)?);
-    q.apply_correction_in_place(ApplyCorrectionInPlace {
-        params: &p,
-        a: a.view(),
-        b: b.view(),
-        predictions: x.view_mut(),
-    })?;
+    q.apply_correction(ApplyCorrection { params: &p, predictions: None, a: a.view(), b: b.view(), y: x.view_mut() })?;
     Failure::unless_equal(&expected, &q.download(&x)?)
 }

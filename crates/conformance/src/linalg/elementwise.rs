@@ -117,7 +117,12 @@ fn unaligned<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let dx = q.upload(&x)?;
     for f in Activation::ALL {
         let mut y = q.zeros::<T>(x.len())?;
-        q.activate(Activate { f, x: dx.slice(LEAD..x.len())?, y: y.slice_mut(LEAD..x.len())? })?;
+        q.activate(Activate {
+            f,
+            len: x.len() - LEAD,
+            x: Some(dx.slice(LEAD..x.len())?),
+            y: y.slice_mut(LEAD..x.len())?,
+        })?;
         let expected: Vec<f64> = wide(&x[LEAD..]).into_iter().map(|x| activation(f, f64::from(x))).list();
         Failure::unless_close(&expected, &wide(&q.download(&y)?[LEAD..]), rounding::<T>() + 2e-6, 1e-6)?;
     }
@@ -287,7 +292,7 @@ fn strided<T: Real>(q: &Conditioned) -> Result<(), Failure> {
         let (a_strides, b_strides) = ([1, 3, 15, 0, 0, 0], [60, 12, 1, 0, 0, 0]);
         let params = BinaryParams { op, rank: 3, shape: [3, 5, 7, 1, 1, 1], a_strides, b_strides };
         let mut y = q.zeros::<T>(105)?;
-        q.binary(linalg::Binary { params: &params, a: da.view(), b: db.view(), y: y.view_mut() })?;
+        q.binary(linalg::Binary { params: &params, a: Some(da.view()), b: db.view(), y: y.view_mut() })?;
         let at = |i: usize, strides: [usize; 3]| i / 35 * strides[0] + i / 7 % 5 * strides[1] + i % 7 * strides[2];
         let result = |i| f(a[at(i, [1, 3, 15])].to_f32(), b[at(i, [60, 12, 1])].to_f32());
         let expected: Vec<T> = (0..105).map(|i| T::from_f32(result(i))).list();
@@ -377,8 +382,8 @@ fn dropout<T: Real>(q: &Conditioned, p: f64, n: usize) -> Result<(), Failure> {
         let state = q.upload(&[StepState { step: taken, skipped: left, ..StepState::new(1.0) }])?;
         let params =
             DropoutParams { seed, site, step, first: 0, threshold: (p * 2f64.powi(32)) as u64, scale: scale_of(p) };
-        let (x_view, y_view) = (dx.view(), dy.view_mut());
-        q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), x: x_view, y: y_view })?;
+        let (len, x_view, y) = (x.len(), Some(dx.view()), dy.view_mut());
+        q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), len, x: x_view, y })?;
         let later = (u64::from(step) + taken + left) % (1 << 32);
         Failure::unless_equal(&dropped(p, [seed, site.into(), later, 0], &x), &wide(&q.download(&dy)?))?;
     }
@@ -391,7 +396,7 @@ fn dropout_from<T: Real>(q: &Conditioned, first: u64) -> Result<(), Failure> {
     let params = DropoutParams { seed: 5, site: 3, step: 9, first, threshold: 1 << 30, scale: scale_of(P) };
     let x: Vec<T> = InputSource::new(2).reals(1030);
     let (dx, mut dy) = (q.upload(&x)?, q.zeros::<T>(x.len())?);
-    q.dropout(linalg::Dropout { params: &params, state: None, x: dx.view(), y: dy.view_mut() })?;
+    q.dropout(linalg::Dropout { params: &params, state: None, len: x.len(), x: Some(dx.view()), y: dy.view_mut() })?;
     Failure::unless_equal(&dropped(P, [5, 3, 9, first], &x), &wide(&q.download(&dy)?))
 }
 

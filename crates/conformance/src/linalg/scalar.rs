@@ -83,7 +83,7 @@ fn combined<T: Real>(
             q.binary_scalar(BinaryScalar { params: &params, x: from, y: y.slice_mut(all.clone())? })?;
             let (y, b) = (q.download(&y)?, q.upload(&[rounded])?);
             let params = BinaryParams { op, rank, shape, a_strides: x_strides, b_strides: [0; 6] };
-            q.binary(Binary { params: &params, a: from, b: b.view(), y: same.view_mut() })?;
+            q.binary(Binary { params: &params, a: Some(from), b: b.view(), y: same.view_mut() })?;
             let got: Vec<u32> = y[skip..].iter().map(bits).list();
             Failure::unless_equal(&q.download(&same)?.iter().map(bits).list(), &got)?;
             // The definitions leave out NaN and the order of zeros.

@@ -4,10 +4,7 @@ use backend_api::{
     Buffer, Queue, Real,
     ops::{
         linalg::{Activate, Binary, Dropout, ElementwiseOps},
-        tensor::{
-            ActivateInPlace, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Map, MapInPlace, Select, SelectInPlace,
-            TensorOps,
-        },
+        tensor::{CopyStrided, Fill, Map, Select, TensorOps},
     },
 };
 use core_types::params::{
@@ -123,7 +120,7 @@ fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
 
 fn apply<T: Real>(q: &Conditioned, f: Function, x: &[T]) -> Result<Vec<T>, Failure> {
     let (x, mut y) = (q.upload(x)?, q.zeros::<T>(x.len())?);
-    q.map(Map { params: &params(f), x: x.view(), y: y.view_mut() })?;
+    q.map(Map { params: &params(f), len: x.len(), x: Some(x.view()), y: y.view_mut() })?;
     Ok(q.download(&y)?)
 }
 
@@ -135,7 +132,7 @@ fn huber_slopes(q: &Conditioned) -> Result<(), Failure> {
     let expected: Vec<f64> = x.iter().map(|&x| slope(x.into())).list();
     let (dx, mut y) = (q.upload(&x)?, q.alloc::<f32>(x.len())?);
     let clamp = MapParams { f: Function::Clamp, low: -HIGH, high: HIGH };
-    q.map(Map { params: &clamp, x: dx.view(), y: y.view_mut() })?;
+    q.map(Map { params: &clamp, len: x.len(), x: Some(dx.view()), y: y.view_mut() })?;
     Failure::unless_close(&expected, &q.download(&y)?, 1e-6, 1e-6)
 }
 
@@ -184,9 +181,9 @@ fn refused_bounds(q: &Conditioned) -> Result<(), Failure> {
         (Function::Huber, 0.0, nan),
     ] {
         let (params, x, mut y) = (MapParams { f, low, high }, q.zeros::<f32>(3)?, q.zeros::<f32>(3)?);
-        let outcome = q.map(Map { params: &params, x: x.view(), y: y.view_mut() });
+        let outcome = q.map(Map { params: &params, len: 3, x: Some(x.view()), y: y.view_mut() });
         Failure::unless_refused(f.name(), outcome)?;
-        Failure::unless_refused(f.name(), q.map_in_place(MapInPlace { params: &params, len: 3, x: y.view_mut() }))?;
+        Failure::unless_refused(f.name(), q.map(Map { params: &params, len: 3, x: None, y: y.view_mut() }))?;
     }
     Ok(())
 }
@@ -195,7 +192,7 @@ fn maps_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     for f in Function::ALL {
         let x = inputs::<T>(f, n);
         let mut y = q.upload(&x)?;
-        q.map_in_place(MapInPlace { params: &params(f), len: n, x: y.view_mut() })?;
+        q.map(Map { params: &params(f), len: n, x: None, y: y.view_mut() })?;
         Failure::unless_equal(&bits(&apply(q, f, &x)?), &bits(&q.download(&y)?))?;
     }
     Ok(())
@@ -205,8 +202,8 @@ fn activations_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failur
     let x: Vec<T> = InputSource::new(4).reals(n);
     for f in Activation::ALL {
         let (dx, mut y, mut want) = (q.upload(&x)?, q.upload(&x)?, q.zeros::<T>(n)?);
-        q.activate(Activate { f, x: dx.view(), y: want.view_mut() })?;
-        q.activate_in_place(ActivateInPlace { f, len: n, x: y.view_mut() })?;
+        q.activate(Activate { f, len: n, x: Some(dx.view()), y: want.view_mut() })?;
+        q.activate(Activate { f, len: n, x: None, y: y.view_mut() })?;
         Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
     }
     Ok(())
@@ -230,31 +227,30 @@ fn combined_in_place<T: Real>(q: &Conditioned, shape: &[u64], b_strides: &[u64])
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     for op in Arithmetic::ALL {
         let (params, mut y, mut want) = (strided(op, shape, b_strides), q.upload(&a)?, q.zeros::<T>(count)?);
-        q.binary(Binary { params: &params, a: da.view(), b: db.view(), y: want.view_mut() })?;
-        q.binary_in_place(BinaryInPlace { params: &params, a: y.view_mut(), b: db.view() })?;
+        q.binary(Binary { params: &params, a: Some(da.view()), b: db.view(), y: want.view_mut() })?;
+        q.binary(Binary { params: &params, a: None, b: db.view(), y: y.view_mut() })?;
         Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
     }
     Ok(())
 }
 
 fn refused_strides(q: &Conditioned) -> Result<(), Failure> {
-    let (mut a, b) = (q.zeros::<f32>(6)?, q.zeros::<f32>(6)?);
+    let (mut y, b) = (q.zeros::<f32>(6)?, q.zeros::<f32>(6)?);
     for a_strides in [[1, 2], [0, 1], [4, 1]] {
         let params = BinaryParams { a_strides: six(&a_strides, 0), ..strided(Arithmetic::Add, &[2, 3], &[3, 1]) };
-        let outcome = q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() });
+        let outcome = q.binary(Binary { params: &params, a: None, b: b.view(), y: y.view_mut() });
         Failure::unless_refused("strides of a", outcome)?;
     }
     Ok(())
 }
 
 fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
-    let (mut a, b, mut y) = (q.zeros::<f32>(1)?, q.zeros::<f32>(1)?, q.zeros::<f32>(1)?);
+    let (a, b, mut y) = (q.zeros::<f32>(1)?, q.zeros::<f32>(1)?, q.zeros::<f32>(1)?);
     for rank in [7, 8, u32::MAX] {
         let params = BinaryParams { rank, ..strided(Arithmetic::Add, &[], &[]) };
-        let op = Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() };
-        Failure::unless_refused("binary", q.binary(op))?;
-        let op = BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() };
-        Failure::unless_refused("binary in place", q.binary_in_place(op))?;
+        for (name, a) in [("binary", Some(a.view())), ("binary in place", None)] {
+            Failure::unless_refused(name, q.binary(Binary { params: &params, a, b: b.view(), y: y.view_mut() }))?;
+        }
         let ones = [1; 6];
         let params = CopyParams { rank, reserved: 0, shape: ones, x_strides: ones, y_strides: ones };
         let op = CopyStrided { params: &params, x: b.view(), y: y.view_mut() };
@@ -274,8 +270,9 @@ fn dropout_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
         for follows in [false, true] {
             let (mut y, mut want) = (q.upload(&x)?, q.zeros::<T>(n)?);
             let record = || follows.then(|| state.view());
-            q.dropout(Dropout { params: &params, state: record(), x: dx.view(), y: want.view_mut() })?;
-            q.dropout_in_place(DropoutInPlace { params: &params, state: record(), len: n, x: y.view_mut() })?;
+            let (len, x) = (n, Some(dx.view()));
+            q.dropout(Dropout { params: &params, state: record(), len, x, y: want.view_mut() })?;
+            q.dropout(Dropout { params: &params, state: record(), len, x: None, y: y.view_mut() })?;
             Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
         }
     }
@@ -300,14 +297,14 @@ fn choice<T: Real>(n: usize) -> (Vec<bool>, [Vec<T>; 3]) {
 fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let (mask, [a, b, expected]) = choice::<T>(n);
     let (dm, da, db, mut y) = (q.upload(&mask)?, q.upload(&a)?, q.upload(&b)?, q.zeros::<T>(n)?);
-    q.select(Select { mask: dm.view(), a: da.view(), b: db.view(), y: y.view_mut() })?;
+    q.select(Select { mask: dm.view(), a: Some(da.view()), b: db.view(), y: y.view_mut() })?;
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
 fn chosen_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let (mask, [a, b, expected]) = choice::<T>(n);
     let (mask, mut y, b) = (q.upload(&mask)?, q.upload(&a)?, q.upload(&b)?);
-    q.select_in_place(SelectInPlace { mask: mask.view(), a: y.view_mut(), b: b.view() })?;
+    q.select(Select { mask: mask.view(), a: None, b: b.view(), y: y.view_mut() })?;
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 

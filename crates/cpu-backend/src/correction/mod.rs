@@ -9,10 +9,7 @@ mod similar;
 
 use backend_api::{
     BackendError,
-    ops::correction::{
-        ApplyCorrection, ApplyCorrectionInPlace, EncodeStates, EstimateResiduals, SimilarStates, StoreStates,
-        TrainingFeatures,
-    },
+    ops::correction::{ApplyCorrection, EncodeStates, EstimateResiduals, SimilarStates, StoreStates, TrainingFeatures},
 };
 use core_types::params::correction::{DECAY_STEPS, StoreParams, place};
 
@@ -37,12 +34,7 @@ impl<L: Floats> LaneKernel<L> for Norm<'_> {
 
 impl CorrectionOps for CpuQueue {
     fn apply_correction(&self, op: ApplyCorrection<'_, Self>) -> Result<(), BackendError> {
-        apply::run(self, op.params, Some(op.predictions), [op.a, op.b], op.y);
-        Ok(())
-    }
-
-    fn apply_correction_in_place(&self, op: ApplyCorrectionInPlace<'_, Self>) -> Result<(), BackendError> {
-        apply::run(self, op.params, None, [op.a, op.b], op.predictions);
+        apply::run(self, op.params, op.predictions, [op.a, op.b], op.y);
         Ok(())
     }
 

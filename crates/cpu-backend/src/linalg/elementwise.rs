@@ -7,9 +7,9 @@ use backend_api::{
 use core_types::params::elementwise::{BinaryParams, MAX_RANK};
 
 use super::{
-    activation::{ActivationBackward, ActivationMap},
+    activation::{ActivationBackward, ActivationMap, InPlace},
     binary::binary,
-    dropout::{Dropped, of_step},
+    dropout::{Dropped, DroppedInPlace, of_step},
     fold::{WideSum, fold},
 };
 use crate::checked::ElementwiseOps;
@@ -17,8 +17,11 @@ use crate::{CpuQueue, simd::dispatch};
 
 impl ElementwiseOps for CpuQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
-        let Activate { f, x, y } = op;
-        self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), ActivationMap { f, x, y }));
+        let Activate { f, x, y, .. } = op;
+        match x {
+            Some(x) => self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), ActivationMap { f, x, y })),
+            None => self.for_blocks_in_place([], y, |_, [], y| dispatch(self.simd(), InPlace { f, y })),
+        }
         Ok(())
     }
 
@@ -31,7 +34,7 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn binary<T: Real>(&self, op: linalg::Binary<'_, Self, T>) -> Result<(), BackendError> {
-        binary(self, op.params, Some(op.a), op.b, op.y);
+        binary(self, op.params, op.a, op.b, op.y);
         Ok(())
     }
 
@@ -67,12 +70,17 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        let Dropout { params, state, x, y } = op;
+        let Dropout { params, state, x, y, .. } = op;
         let p = &of_step(params, state);
-        self.for_blocks([x], y, |first, [x], y| {
-            let first = p.first.wrapping_add(first as u64);
-            dispatch(self.simd(), Dropped { p, first, x, y });
-        });
+        let from = |first: usize| p.first.wrapping_add(first as u64);
+        match x {
+            Some(x) => self.for_blocks([x], y, |first, [x], y| {
+                dispatch(self.simd(), Dropped { p, first: from(first), x, y });
+            }),
+            None => self.for_blocks_in_place([], y, |first, [], y| {
+                dispatch(self.simd(), DroppedInPlace { p, first: from(first), y });
+            }),
+        }
         Ok(())
     }
 }

@@ -10,9 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use backend_api::{
     BackendError, Real,
     ops::tensor::{
-        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64,
-        DropoutInPlace, Fill, Gather, GatherU64, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace,
-        Widen,
+        ArgMax, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64, Fill, Gather, GatherU64, Map, Narrow,
+        Reduce, ScatterAdd, Select, Widen,
     },
 };
 
@@ -25,10 +24,7 @@ use core_types::{
 use crate::{
     CpuQueue,
     linalg::{
-        activation::InPlace,
-        binary::binary,
         convert::{BLOCK, narrow, narrowed, widened},
-        dropout::{DroppedInPlace, of_step},
         fold::{Greatest, Least, WideSum, fold},
         reals::RealsMut,
     },
@@ -38,18 +34,8 @@ use crate::{
 use map::MapValues;
 
 impl TensorOps for CpuQueue {
-    fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), InPlace { f: op.f, y }));
-        Ok(())
-    }
-
     fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
         arg_max::arg_max(self, op.params, op.x, op.y);
-        Ok(())
-    }
-
-    fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        binary(self, op.params, None, op.b, op.a);
         Ok(())
     }
 
@@ -73,14 +59,6 @@ impl TensorOps for CpuQueue {
         Ok(())
     }
 
-    fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let p = &of_step(op.params, op.state);
-        self.for_blocks_in_place([], op.x, |first, [], y| {
-            dispatch(self.simd(), DroppedInPlace { p, first: p.first.wrapping_add(first as u64), y });
-        });
-        Ok(())
-    }
-
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
         let value = T::from_f32(op.value);
         self.for_chunks(op.y, CHUNK, |_, y| y.fill(value));
@@ -98,14 +76,11 @@ impl TensorOps for CpuQueue {
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
-        let p = op.params;
-        self.for_blocks([op.x], op.y, |_, [x], y| dispatch(self.simd(), MapValues { p, x: Some(x), y }));
-        Ok(())
-    }
-
-    fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let p = op.params;
-        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), MapValues { p, x: None, y }));
+        let Map { params: p, x, y, .. } = op;
+        match x {
+            Some(x) => self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), MapValues { p, x: Some(x), y })),
+            None => self.for_blocks_in_place([], y, |_, [], y| dispatch(self.simd(), MapValues { p, x: None, y })),
+        }
         Ok(())
     }
 
@@ -155,16 +130,7 @@ impl TensorOps for CpuQueue {
         let Select { mask, a, b, y } = op;
         self.for_chunks(y, CHUNK, |task, y| {
             let part = task * CHUNK..task * CHUNK + y.len();
-            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: Some(&a[part.clone()]), b: &b[part], y });
-        });
-        Ok(())
-    }
-
-    fn select_in_place<T: Real>(&self, op: SelectInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let SelectInPlace { mask, a, b } = op;
-        self.for_chunks(a, CHUNK, |task, y| {
-            let part = task * CHUNK..task * CHUNK + y.len();
-            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: None, b: &b[part], y });
+            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: a.map(|a| &a[part.clone()]), b: &b[part], y });
         });
         Ok(())
     }

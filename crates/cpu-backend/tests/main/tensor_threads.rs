@@ -40,7 +40,7 @@ fn bits(q: &CpuQueue, [outer, len, inner]: [usize; 3]) -> Vec<u64> {
     let flat = strides([sizes[1] * sizes[2], sizes[2], 1]);
     for b_strides in [strides([0, 0, 1]), strides([sizes[1], 1, 0]), strides([0, 0, 0])] {
         let params = BinaryParams { op: Arithmetic::Mul, rank: 3, shape, a_strides: flat, b_strides };
-        q.binary(Binary { params: &params, a: x.view(), b: x.view(), y: y.view_mut() }).unwrap();
+        q.binary(Binary { params: &params, a: Some(x.view()), b: x.view(), y: y.view_mut() }).unwrap();
         keep(q.download(&y).unwrap());
     }
     let y_strides = strides([1, sizes[0], sizes[0] * sizes[1]]);

@@ -5,14 +5,13 @@
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::correction::{
-        ApplyCorrection, ApplyCorrectionInPlace, EncodeStates, EstimateResiduals, SimilarStates, StoreStates,
-        TrainingFeatures, TrainingRecords,
+        ApplyCorrection, EncodeStates, EstimateResiduals, SimilarStates, StoreStates, TrainingFeatures, TrainingRecords,
     },
 };
-use core_types::params::correction::{CorrectionParams, SimilarParams};
+use core_types::params::correction::SimilarParams;
 
 use super::family::{index_bound, over_elements};
-use crate::{CudaMut, CudaQueue, CudaRef, checked::CorrectionOps, submit::Launch};
+use crate::{CudaMut, CudaQueue, checked::CorrectionOps, submit::Launch};
 
 /// Minimum states that a block goes through, and the granularity of parts.
 ///
@@ -36,11 +35,13 @@ const MOST_CODES: u64 = 65_535 * COLUMNS;
 
 impl CorrectionOps for CudaQueue {
     fn apply_correction(&self, op: ApplyCorrection<'_, Self>) -> Result<(), BackendError> {
-        apply(self, op.params, op.predictions, [op.a, op.b], &op.y)
-    }
-
-    fn apply_correction_in_place(&self, op: ApplyCorrectionInPlace<'_, Self>) -> Result<(), BackendError> {
-        apply(self, op.params, op.predictions.as_ref(), [op.a, op.b], &op.predictions)
+        let ApplyCorrection { params, predictions, a, b, y } = op;
+        let predictions = predictions.unwrap_or_else(|| y.as_ref());
+        let launch = over_elements(self.kernel("correction_apply")?, y.len()).value("p", params);
+        let launch = launch.value("len", &(y.len() as u64)).input("predictions", predictions);
+        let launch = launch.input("a", a).input("b", b).output("y", &y);
+        // SAFETY: `ApplyCorrection::check` verified that all views have one length, the kernel's.
+        unsafe { launch.launch() }
     }
 
     fn encode_states(&self, op: EncodeStates<'_, Self>) -> Result<(), BackendError> {
@@ -130,21 +131,6 @@ fn blocks_of_codes(batch: u64, outputs: u64, at_once: u64) -> [u64; 3] {
 fn parts_of_ring(capacity: u64) -> [u64; 2] {
     let part_len = capacity.div_ceil(MOST_PARTS).next_multiple_of(LEAST_PART);
     [capacity.div_ceil(part_len), part_len]
-}
-
-/// Applies corrections. `y` may be the predictions.
-fn apply(
-    queue: &CudaQueue,
-    params: &CorrectionParams,
-    predictions: CudaRef<'_, f32>,
-    [a, b]: [CudaRef<'_, f32>; 2],
-    y: &CudaMut<'_, f32>,
-) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel("correction_apply")?, y.len()).value("p", params);
-    let launch = launch.value("len", &(y.len() as u64)).input("predictions", predictions);
-    let launch = launch.input("a", a).input("b", b).output("y", y);
-    // SAFETY: the op has checked that all views have one length, the kernel's.
-    unsafe { launch.launch() }
 }
 
 /// Computes the features of `batch` trainings.

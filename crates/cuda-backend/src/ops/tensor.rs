@@ -10,9 +10,8 @@ use backend_api::{
     ops::{
         linalg::{ElementwiseOps, SumAxis},
         tensor::{
-            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64,
-            DropoutInPlace, Fill, Gather, GatherU64, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select,
-            SelectInPlace, Widen,
+            ArgMax, CopyStrided, CopyStridedBool, CopyStridedU32, CopyStridedU64, Fill, Gather, GatherU64, Map, Narrow,
+            Reduce, ScatterAdd, Select, Widen,
         },
     },
 };
@@ -20,13 +19,13 @@ use bytemuck::NoUninit;
 use core_types::params::{
     elementwise::{MAX_RANK, SumParams},
     rows::AxisParams,
-    tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction, TableParams},
+    tensor::{Beyond, CopyParams, ReduceParams, Reduction, TableParams},
 };
 
 use super::{
     family::{KernelFamily, RowGroup, family, over_elements},
     linalg::{
-        elementwise::{activate, binary, dropout, is_flat, strided_len},
+        elementwise::{is_flat, strided_len},
         sum::{self, AxisBlocks, COLUMNS_PER_BLOCK, SumCut},
     },
 };
@@ -47,10 +46,6 @@ const EXTREME_ELEMENTS: KernelFamily = family!("tensor_extreme_elements");
 const MEAN: KernelFamily = family!("tensor_mean");
 
 impl TensorOps for CudaQueue {
-    fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        activate(self, op.f, op.x.as_ref(), &op.x)
-    }
-
     fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
         let ArgMax { params: &AxisParams { outer, len, inner }, x, y } = op;
         if y.is_empty() {
@@ -62,10 +57,6 @@ impl TensorOps for CudaQueue {
         let launch = launch.input("keys", keys.view()).output("y", &y);
         // SAFETY: `keys` hold `parts` words for each element of y.
         unsafe { launch.launch() }
-    }
-
-    fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        binary(self, "binary_in_place", op.params, [op.a.as_ref(), op.b], &op.a)
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
@@ -82,10 +73,6 @@ impl TensorOps for CudaQueue {
 
     fn copy_strided_u64(&self, op: CopyStridedU64<'_, Self>) -> Result<(), BackendError> {
         copy_strided(self, "copy_strided_u64", "tensor_copy_u64", op.params, op.x, op.y)
-    }
-
-    fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        dropout(self, op.params, op.state, op.x.as_ref(), &op.x)
     }
 
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
@@ -106,11 +93,12 @@ impl TensorOps for CudaQueue {
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
-        map(self, op.params, op.x, &op.y)
-    }
-
-    fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        map(self, op.params, op.x.as_ref(), &op.x)
+        let Map { params, x, y, .. } = op;
+        let x = x.unwrap_or_else(|| y.as_ref());
+        let launch = over_elements(self.kernel(MAP.of::<T>())?, y.len());
+        let launch = launch.value("p", params).value("len", &(y.len() as u64)).input("x", x).output("y", &y);
+        // SAFETY: `Map::check` verified that x and y have one length, the kernel's.
+        unsafe { launch.launch() }
     }
 
     fn narrow<T: Real>(&self, op: Narrow<'_, Self, T>) -> Result<(), BackendError> {
@@ -171,11 +159,13 @@ impl TensorOps for CudaQueue {
     }
 
     fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
-        select(self, op.mask, [op.a, op.b], &op.y)
-    }
-
-    fn select_in_place<T: Real>(&self, op: SelectInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        select(self, op.mask, [op.a.as_ref(), op.b], &op.a)
+        let Select { mask, a, b, y } = op;
+        let a = a.unwrap_or_else(|| y.as_ref());
+        let launch = over_elements(self.kernel(SELECT.of::<T>())?, y.len());
+        let launch = launch.value("len", &(y.len() as u64)).input("mask", mask);
+        let launch = launch.input("a", a).input("b", b).output("y", &y);
+        // SAFETY: `Select::check` verified that all views have one length, the kernel's.
+        unsafe { launch.launch() }
     }
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
@@ -184,14 +174,6 @@ impl TensorOps for CudaQueue {
         // SAFETY: `Widen::check` verified that both views have one length, the kernel's.
         unsafe { launch.launch() }
     }
-}
-
-/// Applies a function to every element. `y` may be `x`.
-fn map<T: Real>(queue: &CudaQueue, p: &MapParams, x: CudaRef<'_, T>, y: &CudaMut<'_, T>) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel(MAP.of::<T>())?, y.len());
-    let launch = launch.value("p", p).value("len", &(y.len() as u64)).input("x", x).output("y", y);
-    // SAFETY: the op has checked that x and y have one length, the kernel's.
-    unsafe { launch.launch() }
 }
 
 /// Copies between layouts as `op`, by the kernel of the element type.
@@ -234,20 +216,6 @@ fn gather<T: Element>(
     let launch = over_elements(queue.kernel(kernel)?, y.len());
     let launch = launch.value("p", p).input("table", table).input("indices", indices).output("y", y);
     // SAFETY: the op has checked all lengths; y is not empty, so no row is.
-    unsafe { launch.launch() }
-}
-
-/// Chooses between two tensors by a mask. `y` may be `a`.
-fn select<T: Real>(
-    queue: &CudaQueue,
-    mask: CudaRef<'_, bool>,
-    [a, b]: [CudaRef<'_, T>; 2],
-    y: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel(SELECT.of::<T>())?, y.len());
-    let launch = launch.value("len", &(y.len() as u64)).input("mask", mask);
-    let launch = launch.input("a", a).input("b", b).output("y", y);
-    // SAFETY: the op has checked that all views have one length, the kernel's.
     unsafe { launch.launch() }
 }
 

@@ -1,9 +1,6 @@
 //! Corrections of whole tensors.
 
-use backend_api::{
-    Queue,
-    ops::correction::{ApplyCorrection, ApplyCorrectionInPlace},
-};
+use backend_api::{Queue, ops::correction::ApplyCorrection};
 
 use crate::{
     CorrectionOps, CorrectionParams,
@@ -57,7 +54,7 @@ pub fn apply_correction<Q: CorrectionOps>(
     let predictions = predictions.planned(OP, "predictions", &layout)?;
     let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
     let y = y.planned(OP, "y", &layout)?;
-    Ok(q.apply_correction(ApplyCorrection { params: &factors, predictions, a, b, y })?)
+    Ok(q.apply_correction(ApplyCorrection { params: &factors, predictions: Some(predictions), a, b, y })?)
 }
 
 /// [`apply_correction`] in the place of the predictions.
@@ -72,6 +69,6 @@ pub fn apply_correction_in_place<Q: CorrectionOps>(
 ) -> Result<()> {
     let layout = Layout::contiguous(predictions.layout().shape())?;
     let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
-    let predictions = predictions.planned(OP, "predictions", &layout)?;
-    Ok(q.apply_correction_in_place(ApplyCorrectionInPlace { params: &factors, a, b, predictions })?)
+    let y = predictions.planned(OP, "predictions", &layout)?;
+    Ok(q.apply_correction(ApplyCorrection { params: &factors, predictions: None, a, b, y })?)
 }

@@ -2,7 +2,7 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::correction::{ApplyCorrectionInPlace, EstimateResiduals},
+    ops::correction::{ApplyCorrection, EstimateResiduals},
 };
 use core_types::params::correction::{EstimateParams, MOST_SIMILAR};
 
@@ -201,11 +201,12 @@ impl CorrectionPlan {
             history: history.view_mut(),
             modelled: modelled.view_mut(),
         })?;
-        Ok(q.apply_correction_in_place(ApplyCorrectionInPlace {
+        Ok(q.apply_correction(ApplyCorrection {
             params: &options.factors,
+            predictions: None,
             a: history.view(),
             b: modelled.view(),
-            predictions,
+            y: predictions,
         })?)
     }
 }

@@ -64,7 +64,8 @@ impl ElementwisePlan {
         const OP: &str = "activate";
         let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
-        q.activate(Activate { f, x: x.view(q)?, y: result.target(q, y)? })?;
+        let (len, x) = (self.layout.numel(), Some(x.view(q)?));
+        q.activate(Activate { f, len, x, y: result.target(q, y)? })?;
         result.finish(q)
     }
 

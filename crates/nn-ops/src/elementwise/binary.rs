@@ -2,10 +2,7 @@
 
 use backend_api::{
     Real,
-    ops::{
-        linalg::{self, BinaryScalar},
-        tensor::BinaryInPlace,
-    },
+    ops::linalg::{self, BinaryScalar},
 };
 use core_types::params::elementwise::{BinaryParams, BinaryScalarParams};
 
@@ -69,7 +66,7 @@ impl BinaryPlan {
     ) -> Result<()> {
         let params = self.params(op, &self.wide_a);
         let (a, b) = (a.planned(OP, "a", &self.a)?, b.planned(OP, "b", &self.b)?);
-        Ok(q.binary(linalg::Binary { params: &params, a, b, y: y.planned(OP, "y", &self.y)? })?)
+        Ok(q.binary(linalg::Binary { params: &params, a: Some(a), b, y: y.planned(OP, "y", &self.y)? })?)
     }
 
     /// Applies `op` in place of its first operand: `y = y op b`.
@@ -80,7 +77,7 @@ impl BinaryPlan {
     /// # Errors
     /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as
     /// [`run`](Self::run).
-    pub fn run_in_place<Q: TensorOps, T: Real>(
+    pub fn run_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         op: Binary,
@@ -93,7 +90,7 @@ impl BinaryPlan {
         }
         let (y, b) = (y.fit(OP, "y", &self.y)?, b.planned(OP, "b", &self.b)?);
         let (params, mut result) = (self.params(op, &self.y), Unpacked::new());
-        q.binary_in_place(BinaryInPlace { params: &params, a: result.updated(q, y)?, b })?;
+        q.binary(linalg::Binary { params: &params, a: None, b, y: result.updated(q, y)? })?;
         result.finish(q)
     }
 
@@ -176,7 +173,7 @@ pub fn binary_scalar<Q: ElementwiseOps, T: Real>(
 ///
 /// # Errors
 /// As [`BinaryPlan::new`] and [`BinaryPlan::run_in_place`].
-pub fn binary_in_place<Q: TensorOps, T: Real>(
+pub fn binary_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     op: Binary,
     y: TensorMut<'_, Q, T>,

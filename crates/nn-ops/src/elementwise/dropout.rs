@@ -1,9 +1,6 @@
 //! Seeded dropout: which elements a training step drops.
 
-use backend_api::{
-    Real,
-    ops::{linalg, tensor::DropoutInPlace},
-};
+use backend_api::{Real, ops::linalg};
 use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
 use super::activation::ElementwisePlan;
@@ -135,9 +132,9 @@ impl ElementwisePlan {
     ) -> Result<()> {
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.view(q)?, result.target(q, y)?);
+        let (len, x, y) = (self.layout().numel(), Some(x.view(q)?), result.target(q, y)?);
         let params = at.dropout.params(at.site, step);
-        q.dropout(linalg::Dropout { params: &params, state: None, x, y })?;
+        q.dropout(linalg::Dropout { params: &params, state: None, len, x, y })?;
         result.finish(q)
     }
 
@@ -147,7 +144,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
-    pub fn dropout_in_place<Q: TensorOps, T: Real>(
+    pub fn dropout_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         at: DropoutSite,
@@ -156,7 +153,8 @@ impl ElementwisePlan {
     ) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
         let (params, mut result) = (at.dropout.params(at.site, step), Unpacked::new());
-        q.dropout_in_place(DropoutInPlace { params: &params, state: None, len, x: result.updated(q, x)? })?;
+        let y = result.updated(q, x)?;
+        q.dropout(linalg::Dropout { params: &params, state: None, len, x: None, y })?;
         result.finish(q)
     }
 
@@ -179,9 +177,9 @@ impl ElementwisePlan {
     ) -> Result<()> {
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.view(q)?, result.target(q, y)?);
+        let (len, x, y) = (self.layout().numel(), Some(x.view(q)?), result.target(q, y)?);
         let params = at.dropout.params(at.site, 0);
-        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?;
+        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), len, x, y })?;
         result.finish(q)
     }
 
@@ -189,7 +187,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`dropout_in_place`](Self::dropout_in_place).
-    pub fn training_dropout_in_place<Q: TensorOps, T: Real>(
+    pub fn training_dropout_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         at: DropoutSite,
@@ -198,8 +196,8 @@ impl ElementwisePlan {
     ) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
         let (params, mut result) = (at.dropout.params(at.site, 0), Unpacked::new());
-        let x = result.updated(q, x)?;
-        q.dropout_in_place(DropoutInPlace { params: &params, state: Some(optimizer.record()), len, x })?;
+        let y = result.updated(q, x)?;
+        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), len, x: None, y })?;
         result.finish(q)
     }
 }

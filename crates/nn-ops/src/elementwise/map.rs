@@ -2,13 +2,13 @@
 
 use backend_api::{
     BufferMut, Real,
-    ops::tensor::{self, ActivateInPlace, MapInPlace, SelectInPlace},
+    ops::{linalg::Activate, tensor},
 };
 use core_types::params::tensor::{Function, MapParams};
 
 use super::activation::ElementwisePlan;
 use crate::{
-    Activation, TensorOps,
+    Activation, ElementwiseOps, TensorOps,
     error::{NnError, Result},
     movement::{Fit, Unpacked, copy},
     tensor::{Tensor, TensorMut, TensorRef},
@@ -86,7 +86,8 @@ impl ElementwisePlan {
         let params = f.params(OP)?;
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        q.map(tensor::Map { params: &params, x: x.view(q)?, y: result.target(q, y)? })?;
+        let (len, x) = (self.layout().numel(), Some(x.view(q)?));
+        q.map(tensor::Map { params: &params, len, x, y: result.target(q, y)? })?;
         result.finish(q)
     }
 
@@ -98,7 +99,7 @@ impl ElementwisePlan {
         const OP: &str = "map_in_place";
         let (params, len) = (f.params(OP)?, self.layout().numel());
         let (x, mut result) = (x.fit(OP, "x", self.layout())?, Unpacked::new());
-        q.map_in_place(MapInPlace { params: &params, len, x: result.unordered(q, x)? })?;
+        q.map(tensor::Map { params: &params, len, x: None, y: result.unordered(q, x)? })?;
         result.finish(q)
     }
 
@@ -106,10 +107,15 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`map_in_place`](Self::map_in_place).
-    pub fn activate_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<()> {
+    pub fn activate_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        f: Activation,
+        x: TensorMut<'_, Q, T>,
+    ) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit("activate_in_place", "x", self.layout())?);
         let mut result = Unpacked::new();
-        q.activate_in_place(ActivateInPlace { f, len, x: result.unordered(q, x)? })?;
+        q.activate(Activate { f, len, x: None, y: result.unordered(q, x)? })?;
         result.finish(q)
     }
 
@@ -131,7 +137,7 @@ impl ElementwisePlan {
         let (mut a, mut b) = (a.fit(OP, "a", self.layout())?, b.fit(OP, "b", self.layout())?);
         let (y, mut result) = (y.fit(OP, "y", self.layout())?, Unpacked::new());
         let y = result.target(q, y)?;
-        q.select(tensor::Select { mask: mask.view(q)?, a: a.view(q)?, b: b.view(q)?, y })?;
+        q.select(tensor::Select { mask: mask.view(q)?, a: Some(a.view(q)?), b: b.view(q)?, y })?;
         result.finish(q)
     }
 
@@ -151,8 +157,8 @@ impl ElementwisePlan {
         const OP: &str = "select_in_place";
         let (mut mask, mut b) = (mask.fit(OP, "mask", self.layout())?, b.fit(OP, "b", self.layout())?);
         let (a, mut result) = (a.fit(OP, "a", self.layout())?, Unpacked::new());
-        let a = result.updated(q, a)?;
-        q.select_in_place(SelectInPlace { mask: mask.view(q)?, a, b: b.view(q)? })?;
+        let y = result.updated(q, a)?;
+        q.select(tensor::Select { mask: mask.view(q)?, a: None, b: b.view(q)?, y })?;
         result.finish(q)
     }
 
@@ -204,7 +210,11 @@ pub fn map_in_place<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorMut<'_, Q, T>
 ///
 /// # Errors
 /// As [`ElementwisePlan::activate_in_place`].
-pub fn activate_in_place<Q: TensorOps, T: Real>(q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<()> {
+pub fn activate_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
+    q: &Q,
+    f: Activation,
+    x: TensorMut<'_, Q, T>,
+) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.activate_in_place(q, f, x)
 }
 

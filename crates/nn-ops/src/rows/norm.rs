@@ -2,9 +2,7 @@
 
 use backend_api::{
     Queue, Real,
-    ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace,
-    },
+    ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward},
 };
 use core_types::params::rows::NormParams;
 
@@ -187,7 +185,7 @@ impl NormPlan {
         let (mut of_y, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.layer_norm(LayerNorm {
             params: &self.params,
-            x: x.view(q)?,
+            x: Some(x.view(q)?),
             gamma: Packed::view_some(&mut gamma, q)?,
             beta: Packed::view_some(&mut beta, q)?,
             y: of_y.target(q, y)?,
@@ -215,11 +213,12 @@ impl NormPlan {
         let [mut gamma, mut beta] = self.affine(OP, affine)?;
         let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.layer_stats)?);
         let (mut of_x, mut of_stats) = (Unpacked::new(), Unpacked::new());
-        q.layer_norm_in_place(LayerNormInPlace {
+        q.layer_norm(LayerNorm {
             params: &self.params,
+            x: None,
             gamma: Packed::view_some(&mut gamma, q)?,
             beta: Packed::view_some(&mut beta, q)?,
-            x: of_x.updated(q, x)?,
+            y: of_x.updated(q, x)?,
             stats: of_stats.target(q, stats)?,
         })?;
         of_x.finish(q)?;
@@ -317,7 +316,7 @@ impl NormPlan {
         let (mut of_y, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.rms_norm(RmsNorm {
             params: &self.params,
-            x: x.view(q)?,
+            x: Some(x.view(q)?),
             gamma: Packed::view_some(&mut gamma, q)?,
             y: of_y.target(q, y)?,
             rstd: of_stats.target(q, stats)?,
@@ -344,10 +343,11 @@ impl NormPlan {
         let mut gamma = gamma.fit(OP, "gamma", &self.columns)?;
         let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.rms_stats)?);
         let (mut of_x, mut of_stats) = (Unpacked::new(), Unpacked::new());
-        q.rms_norm_in_place(RmsNormInPlace {
+        q.rms_norm(RmsNorm {
             params: &self.params,
+            x: None,
             gamma: Packed::view_some(&mut gamma, q)?,
-            x: of_x.updated(q, x)?,
+            y: of_x.updated(q, x)?,
             rstd: of_stats.target(q, stats)?,
         })?;
         of_x.finish(q)?;

@@ -2,7 +2,7 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, Softmax, SoftmaxBackward, SoftmaxInPlace},
+    ops::linalg::{Softmax, SoftmaxBackward, SoftmaxKind},
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
@@ -81,13 +81,7 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        const OP: &str = "softmax";
-        let (params, mut mask) = self.masked(OP, mask)?;
-        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
-        let mut result = Unpacked::new();
-        let y = result.target(q, y)?;
-        q.softmax(Softmax { params: &params, x: x.view(q)?, mask: mask.view(q)?, y })?;
-        result.finish(q)
+        self.write(q, "softmax", SoftmaxKind::Softmax, x, mask, y)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis.
@@ -105,13 +99,7 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        const OP: &str = "log_softmax";
-        let (params, mut mask) = self.masked(OP, mask)?;
-        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
-        let mut result = Unpacked::new();
-        let y = result.target(q, y)?;
-        q.log_softmax(LogSoftmax { params: &params, x: x.view(q)?, mask: mask.view(q)?, y })?;
-        result.finish(q)
+        self.write(q, "log_softmax", SoftmaxKind::Log, x, mask, y)
     }
 
     /// [`softmax`](Self::softmax) of x with the results in x, bit for bit.
@@ -126,12 +114,7 @@ impl SoftmaxPlan {
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<()> {
-        const OP: &str = "softmax_in_place";
-        let (params, mut mask) = self.masked(OP, mask)?;
-        let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
-        let x = result.updated(q, x)?;
-        q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?;
-        result.finish(q)
+        self.overwrite(q, "softmax_in_place", SoftmaxKind::Softmax, x, mask)
     }
 
     /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
@@ -144,12 +127,7 @@ impl SoftmaxPlan {
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<()> {
-        const OP: &str = "log_softmax_in_place";
-        let (params, mut mask) = self.masked(OP, mask)?;
-        let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
-        let x = result.updated(q, x)?;
-        q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?;
-        result.finish(q)
+        self.overwrite(q, "log_softmax_in_place", SoftmaxKind::Log, x, mask)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -167,12 +145,7 @@ impl SoftmaxPlan {
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        const OP: &str = "softmax_backward";
-        let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
-        let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
-        let (y, g, dx) = (y.view(q)?, g.view(q)?, result.target(q, dx)?);
-        q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx })?;
-        result.finish(q)
+        self.gradient(q, "softmax_backward", SoftmaxKind::Softmax, [y.shorten(), g.shorten()], dx)
     }
 
     /// The gradient of [`log_softmax`](Self::log_softmax), `dx = g - exp(y) sum_j g_j`.
@@ -190,11 +163,56 @@ impl SoftmaxPlan {
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        const OP: &str = "log_softmax_backward";
-        let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
-        let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
+        self.gradient(q, "log_softmax_backward", SoftmaxKind::Log, [y.shorten(), g.shorten()], dx)
+    }
+
+    /// Softmax or its logarithm, for `op`.
+    fn write<Q: RowOps + TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        op: &'static str,
+        kind: SoftmaxKind,
+        x: TensorRef<'_, Q, T>,
+        mask: Mask<'_, Q>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<()> {
+        let (params, mut mask) = self.masked(op, mask)?;
+        let (mut x, y) = (x.fit(op, "x", &self.layout)?, y.fit(op, "y", &self.layout)?);
+        let mut result = Unpacked::new();
+        let y = result.target(q, y)?;
+        q.softmax(Softmax { params: &params, kind, x: Some(x.view(q)?), mask: mask.view(q)?, y })?;
+        result.finish(q)
+    }
+
+    /// Softmax or its logarithm in place, for `op`.
+    fn overwrite<Q: RowOps + TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        op: &'static str,
+        kind: SoftmaxKind,
+        x: TensorMut<'_, Q, T>,
+        mask: Mask<'_, Q>,
+    ) -> Result<()> {
+        let (params, mut mask) = self.masked(op, mask)?;
+        let (x, mut result) = (x.fit(op, "x", &self.layout)?, Unpacked::new());
+        let y = result.updated(q, x)?;
+        q.softmax(Softmax { params: &params, kind, x: None, mask: mask.view(q)?, y })?;
+        result.finish(q)
+    }
+
+    /// The gradient from the output y, for `op`.
+    fn gradient<Q: RowOps + TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        op: &'static str,
+        kind: SoftmaxKind,
+        [y, g]: [TensorRef<'_, Q, T>; 2],
+        dx: TensorMut<'_, Q, T>,
+    ) -> Result<()> {
+        let (mut y, mut g) = (y.fit(op, "y", &self.layout)?, g.fit(op, "g", &self.layout)?);
+        let (dx, mut result) = (dx.fit(op, "dx", &self.layout)?, Unpacked::new());
         let (y, g, dx) = (y.view(q)?, g.view(q)?, result.target(q, dx)?);
-        q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y, g, dx })?;
+        q.softmax_backward(SoftmaxBackward { params: &self.params, kind, y, g, dx })?;
         result.finish(q)
     }
 

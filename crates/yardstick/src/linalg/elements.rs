@@ -37,7 +37,7 @@ pub(super) fn contests() -> Vec<Line> {
 pub(super) fn map(name: &str, f: Activation, count: usize) -> Line {
     Line::new(&format!("nn.{name}/{count}"), RunSize::of_bytes(8 * count), move |q| {
         let (x, mut y) = (q.upload(&values::<f32>(count, 4.0))?, q.zeros::<f32>(count)?);
-        Ok(Box::new(move |q| Ok(q.activate(Activate { f, x: x.view(), y: y.view_mut() })?)))
+        Ok(Box::new(move |q| Ok(q.activate(Activate { f, len: x.len(), x: Some(x.view()), y: y.view_mut() })?)))
     })
 }
 

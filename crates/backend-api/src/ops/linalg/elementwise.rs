@@ -9,7 +9,7 @@ use crate::{
     BufferMut, Real,
     ops::{
         op,
-        tensor::shape::{check_rank, product, reached},
+        tensor::shape::{check_rank, is_row_major, product, reached},
     },
 };
 
@@ -42,13 +42,15 @@ op! {
     pub struct Activate<'a, Q, T: Real> as "activate" {
         /// The function.
         f: plain Activation,
-        /// Its arguments.
-        x: read T [len],
+        /// Number of elements.
+        len: plain usize,
+        /// Its arguments; without this view, what y holds.
+        x: read_if T [len],
         /// The results.
         y: write T [len],
     }
     sizes(self) {
-        let len = self.y.len();
+        let len = self.len;
     }
 }
 
@@ -73,11 +75,13 @@ op! {
 
 op! {
     /// `y = f(a, b)` with broadcasting by zero strides.
+    ///
+    /// Without a, its strides must be row-major; others are refused.
     pub struct Binary<'a, Q, T: Real> as "binary" {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,
-        /// Every element that its strides reach.
-        a: read T [>= reached_by_a],
+        /// Every element that its strides reach; without this view, what y holds.
+        a: read_if T [>= reached_by_a],
         /// Every element that its strides reach.
         b: read T [>= reached_by_b],
         /// The elements of the shape.
@@ -89,6 +93,9 @@ op! {
         let count = product(p.rank, &p.shape);
         let reached_by_a = reached(p.rank, &p.shape, &p.a_strides);
         let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
+    }
+    valid(self) {
+        self.a.is_some() || is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";
     }
 }
 
@@ -156,12 +163,14 @@ op! {
         params: plain &'a DropoutParams,
         /// The record of an optimizer, if masks follow one.
         state: read_if StepState [1],
-        /// The elements.
-        x: read T [len],
+        /// Number of elements.
+        len: plain usize,
+        /// The elements; without this view, those that y holds.
+        x: read_if T [len],
         /// The results.
         y: write T [len],
     }
     sizes(self) {
-        let len = self.y.len();
+        let len = self.len;
     }
 }

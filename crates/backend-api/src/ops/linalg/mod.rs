@@ -11,8 +11,8 @@ pub use elementwise::{Activate, ActivateBackward, Axpby, Binary, BinaryScalar, D
 pub use gemm::Gemm;
 pub use loss::{CrossEntropy, CrossEntropyProbs};
 pub use rows::{
-    AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace,
-    RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+    AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
+    SoftmaxKind,
 };
 
 pub use super::sets::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps};

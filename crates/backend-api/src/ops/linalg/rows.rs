@@ -1,11 +1,13 @@
 //! Ops along one axis: softmax and the normalisations.
 
+use core::fmt::Debug;
+
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 
 use crate::{
     BackendError, Buffer, BufferRef, Queue, Real, Ref,
     ops::{
-        Access, Described, MapViews, View,
+        Access, Described, MapViews, Sizes, View,
         lengths::{Lengths, require},
         op,
     },
@@ -26,17 +28,11 @@ macro_rules! row_ops {
             /// shape.
             linalg::RowOps: Queue {
                 softmax<T>(Softmax),
-                log_softmax<T>(LogSoftmax),
-                softmax_in_place<T>(SoftmaxInPlace),
-                log_softmax_in_place<T>(LogSoftmaxInPlace),
                 softmax_backward<T>(SoftmaxBackward),
-                log_softmax_backward<T>(LogSoftmaxBackward),
                 layer_norm<T>(LayerNorm),
-                layer_norm_in_place<T>(LayerNormInPlace),
                 add_layer_norm<T>(AddLayerNorm),
                 layer_norm_backward<T>(LayerNormBackward),
                 rms_norm<T>(RmsNorm),
-                rms_norm_in_place<T>(RmsNormInPlace),
                 rms_norm_backward<T>(RmsNormBackward),
             }
         }
@@ -44,16 +40,21 @@ macro_rules! row_ops {
 }
 
 op! {
-    /// `y_c = exp(x_c - max x) / sum_j exp(x_j - max x)` along the axis.
+    /// `y_c = exp(x_c - max x) / sum_j exp(x_j - max x)` along the axis, or its logarithm.
+    ///
+    /// The logarithm is `(x_c - max x) - ln sum_j exp(x_j - max x)`, with which a finite element has
+    /// a finite y: at least the least number of its type.
     ///
     /// Elements that the mask leaves out count as -inf; a row without any other element gives
-    /// zeros. NaN and +inf in a row make the row NaN, and so does a row whose elements are all -inf
-    /// without being left out.
+    /// zeros, or -inf for logarithms. NaN and +inf in a row make the row NaN, and so does a row whose
+    /// elements are all -inf without being left out.
     pub struct Softmax<'a, Q, T: Real> as "softmax" {
         /// The shape, and how masks repeat.
         params: plain &'a SoftmaxParams,
-        /// The elements.
-        x: read T [outer, len, inner],
+        /// What is computed.
+        kind: plain SoftmaxKind,
+        /// The elements; without this view, those that y holds.
+        x: read_if T [outer, len, inner],
         /// The elements to leave out.
         mask: views RowMask<'a, Q> [period, len, inner],
         /// The results.
@@ -67,88 +68,16 @@ op! {
 }
 
 op! {
-    /// Log-softmax, `y_c = (x_c - max x) - ln sum_j exp(x_j - max x)` along the axis.
+    /// The gradient of [`Softmax`] from its output y.
     ///
-    /// Masks and special values are as in [`Softmax`], so elements left out give -inf. A finite
-    /// element has a finite y: at least the least number of its type.
-    pub struct LogSoftmax<'a, Q, T: Real> as "log_softmax" {
-        /// The shape, and how masks repeat.
-        params: plain &'a SoftmaxParams,
-        /// The elements.
-        x: read T [outer, len, inner],
-        /// The elements to leave out.
-        mask: views RowMask<'a, Q> [period, len, inner],
-        /// The results.
-        y: write T [outer, len, inner],
-    }
-    sizes(self) {
-        let AxisParams { outer, len, inner } = self.params.axis;
-        let period = self.params.mask_period;
-        require(OP, period != 0, "the mask period is zero")?;
-    }
-}
-
-op! {
-    /// Softmax over its operand, with the bits of [`Softmax`].
-    pub struct SoftmaxInPlace<'a, Q, T: Real> as "softmax_in_place" {
-        /// The shape, and how masks repeat.
-        params: plain &'a SoftmaxParams,
-        /// The elements to leave out.
-        mask: views RowMask<'a, Q> [period, len, inner],
-        /// The elements, then the results.
-        x: write T [outer, len, inner],
-    }
-    sizes(self) {
-        let AxisParams { outer, len, inner } = self.params.axis;
-        let period = self.params.mask_period;
-        require(OP, period != 0, "the mask period is zero")?;
-    }
-}
-
-op! {
-    /// Log-softmax over its operand, with the bits of [`LogSoftmax`].
-    pub struct LogSoftmaxInPlace<'a, Q, T: Real> as "log_softmax_in_place" {
-        /// The shape, and how masks repeat.
-        params: plain &'a SoftmaxParams,
-        /// The elements to leave out.
-        mask: views RowMask<'a, Q> [period, len, inner],
-        /// The elements, then the results.
-        x: write T [outer, len, inner],
-    }
-    sizes(self) {
-        let AxisParams { outer, len, inner } = self.params.axis;
-        let period = self.params.mask_period;
-        require(OP, period != 0, "the mask period is zero")?;
-    }
-}
-
-op! {
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`].
-    ///
-    /// An element with y = 0, such as one left out, is constant: its dx is zero and its g is left
-    /// out of the sum.
+    /// `dx = y (g - sum_j g_j y_j)`, or `dx = g - exp(y) sum_j g_j` for logarithms. An element with
+    /// y = 0, or -inf for logarithms, such as one left out, is constant: its dx is zero and its g is
+    /// left out of the sum.
     pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,
-        /// The output.
-        y: read T [outer, len, inner],
-        /// The gradient of the loss with respect to y.
-        g: read T [outer, len, inner],
-        /// The gradient with respect to x.
-        dx: write T [outer, len, inner],
-    }
-    sizes(self) {
-        let AxisParams { outer, len, inner } = *self.params;
-    }
-}
-
-op! {
-    /// `dx = g - exp(y) sum_j g_j` for the output y of [`LogSoftmax`].
-    ///
-    /// An element with y = -inf is constant: its dx is zero and its g is left out of the sum.
-    pub struct LogSoftmaxBackward<'a, Q, T: Real> as "log_softmax_backward" {
-        /// The shape.
-        params: plain &'a AxisParams,
+        /// What y holds.
+        kind: plain SoftmaxKind,
         /// The output.
         y: read T [outer, len, inner],
         /// The gradient of the loss with respect to y.
@@ -173,38 +102,19 @@ op! {
     /// [`Undefined`](crate::BackendError::Undefined) with the first row where variance and eps are
     /// both zero; outputs are then unspecified. With an eps of zero the op waits to check for this,
     /// so it cannot be recorded.
+    ///
+    /// Without x it is for inference: [`LayerNormBackward`] reads the rows that this overwrites.
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// The rows.
-        x: read T [rows, len],
+        /// The rows; without this view, those that y holds.
+        x: read_if T [rows, len],
         /// A factor for each column; 1 without.
         gamma: read_if T [len],
         /// An addend for each column; 0 without.
         beta: read_if T [len],
         /// The normalised rows.
         y: write T [rows, len],
-        /// The means of all rows, then their rstd.
-        stats: write f32 [2, rows],
-    }
-    sizes(self) {
-        let NormParams { rows, len, .. } = *self.params;
-    }
-}
-
-op! {
-    /// Layer norm over its operand, with the bits and errors of [`LayerNorm`].
-    ///
-    /// It is for inference: [`LayerNormBackward`] reads the rows that this overwrites.
-    pub struct LayerNormInPlace<'a, Q, T: Real> as "layer_norm_in_place" {
-        /// The shape, and eps.
-        params: plain &'a NormParams,
-        /// A factor for each column; 1 without.
-        gamma: read_if T [len],
-        /// An addend for each column; 0 without.
-        beta: read_if T [len],
-        /// The rows, then the normalised rows.
-        x: write T [rows, len],
         /// The means of all rows, then their rstd.
         stats: write f32 [2, rows],
     }
@@ -274,35 +184,16 @@ op! {
     /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`.
     ///
     /// This normalises by the root mean square. The notes of [`LayerNorm`] on the variance apply to
-    /// the mean square.
+    /// the mean square, and those on x.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// The rows.
-        x: read T [rows, len],
+        /// The rows; without this view, those that y holds.
+        x: read_if T [rows, len],
         /// A factor for each column; 1 without.
         gamma: read_if T [len],
         /// The normalised rows.
         y: write T [rows, len],
-        /// The rstd of each row.
-        rstd: write f32 [rows],
-    }
-    sizes(self) {
-        let NormParams { rows, len, .. } = *self.params;
-    }
-}
-
-op! {
-    /// RMS norm over its operand, with the bits and errors of [`RmsNorm`].
-    ///
-    /// It is for inference: [`RmsNormBackward`] reads the rows that this overwrites.
-    pub struct RmsNormInPlace<'a, Q, T: Real> as "rms_norm_in_place" {
-        /// The shape, and eps.
-        params: plain &'a NormParams,
-        /// A factor for each column; 1 without.
-        gamma: read_if T [len],
-        /// The rows, then the normalised rows.
-        x: write T [rows, len],
         /// The rstd of each row.
         rstd: write f32 [rows],
     }
@@ -337,6 +228,22 @@ op! {
     }
 }
 
+/// Softmax or its logarithm, as kernels number them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SoftmaxKind {
+    /// Softmax.
+    Softmax,
+    /// Log-softmax.
+    Log,
+}
+
+impl Sizes for SoftmaxKind {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        see(name, self);
+    }
+}
+
 /// Which elements a softmax leaves out.
 ///
 /// Masks hold `mask_period x len x inner` elements; the mask of outer index o is number
@@ -362,7 +269,7 @@ impl<'a, Q: Queue + 'a> Clone for RowMask<'a, Q> {
 
 impl<'a, Q: Queue + 'a> Copy for RowMask<'a, Q> {}
 
-impl<'a, Q: Queue + 'a> core::fmt::Debug for RowMask<'a, Q> {
+impl<'a, Q: Queue + 'a> Debug for RowMask<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::None => "None",

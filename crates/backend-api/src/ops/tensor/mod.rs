@@ -1,20 +1,18 @@
 //! Tensor ops other than linear algebra.
 //!
-//! Maps, in-place forms, copies, conversions, reductions and rows by index.
+//! Maps, copies, conversions, reductions and rows by index.
 
 pub(super) mod shape;
 mod strided;
 
 use core_types::params::{
-    elementwise::{Activation, BinaryParams, DropoutParams},
-    optim::StepState,
     rows::AxisParams,
     tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction, TableParams},
 };
 
 pub use super::sets::TensorOps;
 use crate::{BufferMut, DType, Queue, Real, ops::op};
-use shape::{check_rank, is_nested, is_row_major, map_fault, product, reached};
+use shape::{check_rank, is_nested, map_fault, product, reached};
 pub use strided::StridedElement;
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
@@ -24,50 +22,30 @@ macro_rules! tensor_ops {
     ($with:ident $($queue:ident)?) => {
         $with! {
             $([$queue])?
-            /// Maps, forms in place, copies between layouts, conversions, reductions and rows by
+            /// Maps, copies between layouts, conversions, reductions and rows by
             /// index.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that
             /// the shape and the other views imply, and [`BackendError::Unsupported`] for
             /// parameters that no result is defined for. Nothing is written then.
             tensor::TensorOps: Queue {
-                activate_in_place<T>(ActivateInPlace),
                 arg_max<T>(ArgMax),
-                binary_in_place<T>(BinaryInPlace),
                 copy_strided<T>(CopyStrided),
                 copy_strided_bool(CopyStridedBool),
                 copy_strided_u32(CopyStridedU32),
                 copy_strided_u64(CopyStridedU64),
-                dropout_in_place<T>(DropoutInPlace),
                 fill<T>(Fill),
                 gather<T>(Gather),
                 gather_u64(GatherU64),
                 map<T>(Map),
-                map_in_place<T>(MapInPlace),
                 narrow<T>(Narrow),
                 reduce<T>(Reduce),
                 scatter_add<T>(ScatterAdd),
                 select<T>(Select),
-                select_in_place<T>(SelectInPlace),
                 widen<T>(Widen),
             }
         }
     };
-}
-
-op! {
-    /// `x = f(x)`, with the bits of [`Activate`](crate::ops::linalg::Activate).
-    pub struct ActivateInPlace<'a, Q, T: Real> as "activate_in_place" {
-        /// The function.
-        f: plain Activation,
-        /// Number of elements.
-        len: plain usize,
-        /// The arguments, then the results.
-        x: write T [len],
-    }
-    sizes(self) {
-        let len = self.len;
-    }
 }
 
 op! {
@@ -90,29 +68,6 @@ op! {
     valid(self) {
         len > 0 || outer == 0 || inner == 0, "the axis has no elements";
         len <= u64::from(u32::MAX), "expected an axis of fewer than 2^32 elements";
-    }
-}
-
-op! {
-    /// `a = f(a, b)`, with the bits of [`Binary`](crate::ops::linalg::Binary).
-    ///
-    /// b may be repeated by zero strides. The strides of a must be row-major; others are refused.
-    pub struct BinaryInPlace<'a, Q, T: Real> as "binary_in_place" {
-        /// Function, shape and strides.
-        params: plain &'a BinaryParams,
-        /// The elements of the shape, in row-major order.
-        a: write T [count],
-        /// Every element that its strides reach.
-        b: read T [>= reached_by_b],
-    }
-    sizes(self) {
-        let p = self.params;
-        check_rank(OP, p.rank)?;
-        let count = product(p.rank, &p.shape);
-        let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
-    }
-    valid(self) {
-        is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";
     }
 }
 
@@ -204,23 +159,6 @@ op! {
 }
 
 op! {
-    /// `x = x keep scale`, with the bits of [`Dropout`](crate::ops::linalg::Dropout).
-    pub struct DropoutInPlace<'a, Q, T: Real> as "dropout_in_place" {
-        /// Mask and scale.
-        params: plain &'a DropoutParams,
-        /// The record of an optimizer, if masks follow one.
-        state: read_if StepState [1],
-        /// Number of elements.
-        len: plain usize,
-        /// The elements, then the results.
-        x: write T [len],
-    }
-    sizes(self) {
-        let len = self.len;
-    }
-}
-
-op! {
     /// `y = value`, rounded to `T`.
     pub struct Fill<'a, Q, T: Real> as "fill" {
         /// What y is filled with.
@@ -283,29 +221,12 @@ op! {
     pub struct Map<'a, Q, T: Real> as "map" {
         /// The function.
         params: plain &'a MapParams,
-        /// Its arguments.
-        x: read T [len],
-        /// The results.
-        y: write T [len],
-    }
-    sizes(self) {
-        let len = self.y.len();
-        let fault = map_fault(self.params);
-    }
-    valid(self) {
-        fault.is_none(), fault.unwrap_or_default();
-    }
-}
-
-op! {
-    /// `x = f(x)`, with the bits of [`Map`].
-    pub struct MapInPlace<'a, Q, T: Real> as "map_in_place" {
-        /// The function.
-        params: plain &'a MapParams,
         /// Number of elements.
         len: plain usize,
-        /// The arguments, then the results.
-        x: write T [len],
+        /// Its arguments; without this view, what y holds.
+        x: read_if T [len],
+        /// The results.
+        y: write T [len],
     }
     sizes(self) {
         let len = self.len;
@@ -405,8 +326,8 @@ op! {
     pub struct Select<'a, Q, T: Real> as "select" {
         /// Which is chosen.
         mask: read bool [len],
-        /// Taken where the mask is true.
-        a: read T [len],
+        /// Taken where the mask is true; without this view, what y holds.
+        a: read_if T [len],
         /// Taken where the mask is false.
         b: read T [len],
         /// The results.
@@ -414,23 +335,6 @@ op! {
     }
     sizes(self) {
         let len = self.y.len();
-    }
-}
-
-op! {
-    /// `a` stays where `mask` is true and becomes `b` where it is false, bit for bit.
-    ///
-    /// These are the bits of [`Select`]. The other operand has no effect.
-    pub struct SelectInPlace<'a, Q, T: Real> as "select_in_place" {
-        /// Which is chosen.
-        mask: read bool [len],
-        /// The first operand, then the results.
-        a: write T [len],
-        /// Taken where the mask is false.
-        b: read T [len],
-    }
-    sizes(self) {
-        let len = self.a.len();
     }
 }
 

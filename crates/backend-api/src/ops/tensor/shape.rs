@@ -37,7 +37,7 @@ pub(in crate::ops) fn reached(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64
 /// Whether strides are row-major without gaps.
 ///
 /// Axes of length 1 do not matter; without elements, no axis does.
-pub(super) fn is_row_major(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> bool {
+pub(in crate::ops) fn is_row_major(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> bool {
     let mut next = 1u64;
     product(rank, shape) == 0
         || axes(rank, shape).iter().zip(strides).rev().all(|(&len, &stride)| {

@@ -30,7 +30,7 @@ fn cases(op: NormOp) -> Vec<Case> {
     let undefined = Case::new("a constant row without eps is an error with its number", move |q| {
         UNDEFINED_LENGTHS.into_iter().try_for_each(|n| match bits::<f32>(q, op, &op.undefined(n), 0, true) {
             Err(NnError::Backend(BackendError::Undefined { op: name, index: 3, .. }))
-                if name == if op.centred { "layer_norm_in_place" } else { "rms_norm_in_place" } =>
+                if name == if op.centred { "layer_norm" } else { "rms_norm" } =>
             {
                 Ok(())
             }

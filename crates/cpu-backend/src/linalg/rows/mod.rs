@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward,
-        LogSoftmaxInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
+        SoftmaxKind,
     },
 };
-use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
+use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams};
 
 use self::{norm::NormRows, norm_backward::NormBackward};
 use super::reals::Reals;
@@ -62,6 +62,15 @@ enum SoftmaxVariant {
     Log,
 }
 
+impl From<SoftmaxKind> for SoftmaxVariant {
+    fn from(kind: SoftmaxKind) -> Self {
+        match kind {
+            SoftmaxKind::Softmax => Self::Softmax,
+            SoftmaxKind::Log => Self::Log,
+        }
+    }
+}
+
 impl SoftmaxVariant {
     /// The result of an element that the mask leaves out.
     #[inline(always)]
@@ -88,81 +97,6 @@ fn rows_per_task(len: usize) -> usize {
 }
 
 impl CpuQueue {
-    /// A softmax of x, or of what y holds if there is no x.
-    ///
-    /// The op has checked lengths and period.
-    fn softmax_forward<T: Real>(
-        &self,
-        kind: SoftmaxVariant,
-        p: &SoftmaxParams,
-        x: Option<&[T]>,
-        mask: RowMask<'_, Self>,
-        y: &mut [T],
-    ) -> Result<(), BackendError> {
-        let mask = match mask {
-            RowMask::None => MaskSlice::None,
-            RowMask::Causal => MaskSlice::Causal,
-            RowMask::Keep(mask) => MaskSlice::Keep(mask),
-            RowMask::Additive(mask) => MaskSlice::Add(mask),
-        };
-        if y.is_empty() {
-            return Ok(());
-        }
-        let simd = self.simd();
-        // Along another axis than the last, strips of columns are gathered.
-        if p.axis.inner > 1 {
-            let _scratch = self.reserve_strips(&p.axis, 1)?;
-            let (x, lowest) = (x.map(Reals::from), Reals::from(&*y).lowest());
-            self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
-                dispatch(simd, columns::SoftmaxStripForward { kind, p, mask, x, lowest, strip });
-            });
-            return Ok(());
-        }
-        // Along the last axis, a task has whole rows.
-        let len = p.axis.len as usize;
-        let rows = rows_per_task(len);
-        let masked = usize::from(matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_)));
-        // A row in place is copied, whatever its type.
-        let (narrow, always) = if x.is_some() { (2, masked) } else { (1, masked + 1) };
-        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, narrow, always)?;
-        self.for_chunks(y, rows * len, |i, y| {
-            let x = x.map(|x| Reals::from(&x[i * rows * len..][..y.len()]));
-            dispatch(simd, softmax::SoftmaxRowsForward { kind, p, mask, first_row: i * rows, x, y: y.into() });
-        });
-        Ok(())
-    }
-
-    /// The op has checked the lengths.
-    fn softmax_gradient<T: Real>(
-        &self,
-        kind: SoftmaxVariant,
-        axis: &AxisParams,
-        y: &[T],
-        g: &[T],
-        dx: &mut [T],
-    ) -> Result<(), BackendError> {
-        if dx.is_empty() {
-            return Ok(());
-        }
-        let simd = self.simd();
-        if axis.inner > 1 {
-            let _scratch = self.reserve_strips(axis, 2)?;
-            self.for_jobs(columns::strips(axis, dx), |_, strip| {
-                dispatch(simd, columns::SoftmaxStripBackward { kind, axis, y: y.into(), g: g.into(), strip });
-            });
-            return Ok(());
-        }
-        let len = axis.len as usize;
-        let chunk = rows_per_task(len) * len;
-        let _scratch = self.reserve_rows::<T>([dx.len(), chunk], len, 3, 0)?;
-        self.for_chunks(dx, chunk, |i, dx| {
-            let range = i * chunk..i * chunk + dx.len();
-            let (y, g) = (y[range.clone()].into(), g[range].into());
-            dispatch(simd, softmax::SoftmaxRowsBackward { kind, len, y, g, dx: dx.into() });
-        });
-        Ok(())
-    }
-
     /// Reserves the scratch memory of a softmax along an axis other than the last.
     ///
     /// The softmax copies `gathered` operands.
@@ -293,45 +227,70 @@ fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
 
 impl RowOps for CpuQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
-        let Softmax { params, x, mask, y } = op;
-        self.softmax_forward(SoftmaxVariant::Softmax, params, Some(x), mask, y)
-    }
-
-    fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
-        let LogSoftmax { params, x, mask, y } = op;
-        self.softmax_forward(SoftmaxVariant::Log, params, Some(x), mask, y)
-    }
-
-    fn softmax_in_place<T: Real>(&self, op: SoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let SoftmaxInPlace { params, mask, x } = op;
-        self.softmax_forward(SoftmaxVariant::Softmax, params, None, mask, x)
-    }
-
-    fn log_softmax_in_place<T: Real>(&self, op: LogSoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let LogSoftmaxInPlace { params, mask, x } = op;
-        self.softmax_forward(SoftmaxVariant::Log, params, None, mask, x)
+        let Softmax { params: p, kind, x, mask, y } = op;
+        let kind = SoftmaxVariant::from(kind);
+        let mask = match mask {
+            RowMask::None => MaskSlice::None,
+            RowMask::Causal => MaskSlice::Causal,
+            RowMask::Keep(mask) => MaskSlice::Keep(mask),
+            RowMask::Additive(mask) => MaskSlice::Add(mask),
+        };
+        if y.is_empty() {
+            return Ok(());
+        }
+        let simd = self.simd();
+        // Along another axis than the last, strips of columns are gathered.
+        if p.axis.inner > 1 {
+            let _scratch = self.reserve_strips(&p.axis, 1)?;
+            let (x, lowest) = (x.map(Reals::from), Reals::from(&*y).lowest());
+            self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
+                dispatch(simd, columns::SoftmaxStripForward { kind, p, mask, x, lowest, strip });
+            });
+            return Ok(());
+        }
+        // Along the last axis, a task has whole rows.
+        let len = p.axis.len as usize;
+        let rows = rows_per_task(len);
+        let masked = usize::from(matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_)));
+        // A row in place is copied, whatever its type.
+        let (narrow, always) = if x.is_some() { (2, masked) } else { (1, masked + 1) };
+        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, narrow, always)?;
+        self.for_chunks(y, rows * len, |i, y| {
+            let x = x.map(|x| Reals::from(&x[i * rows * len..][..y.len()]));
+            dispatch(simd, softmax::SoftmaxRowsForward { kind, p, mask, first_row: i * rows, x, y: y.into() });
+        });
+        Ok(())
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        let SoftmaxBackward { params, y, g, dx } = op;
-        self.softmax_gradient(SoftmaxVariant::Softmax, params, y, g, dx)
-    }
-
-    fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        let LogSoftmaxBackward { params, y, g, dx } = op;
-        self.softmax_gradient(SoftmaxVariant::Log, params, y, g, dx)
+        let SoftmaxBackward { params: axis, kind, y, g, dx } = op;
+        let kind = SoftmaxVariant::from(kind);
+        if dx.is_empty() {
+            return Ok(());
+        }
+        let simd = self.simd();
+        if axis.inner > 1 {
+            let _scratch = self.reserve_strips(axis, 2)?;
+            self.for_jobs(columns::strips(axis, dx), |_, strip| {
+                dispatch(simd, columns::SoftmaxStripBackward { kind, axis, y: y.into(), g: g.into(), strip });
+            });
+            return Ok(());
+        }
+        let len = axis.len as usize;
+        let chunk = rows_per_task(len) * len;
+        let _scratch = self.reserve_rows::<T>([dx.len(), chunk], len, 3, 0)?;
+        self.for_chunks(dx, chunk, |i, dx| {
+            let range = i * chunk..i * chunk + dx.len();
+            let (y, g) = (y[range.clone()].into(), g[range].into());
+            dispatch(simd, softmax::SoftmaxRowsBackward { kind, len, y, g, dx: dx.into() });
+        });
+        Ok(())
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>("layer_norm", params, NormRows::Given(x), [gamma, beta], y, [mean, rstd])
-    }
-
-    fn layer_norm_in_place<T: Real>(&self, op: LayerNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let LayerNormInPlace { params, gamma, beta, x, stats } = op;
-        let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>("layer_norm_in_place", params, NormRows::InPlace, [gamma, beta], x, [mean, rstd])
+        self.norm_forward::<T, true>("layer_norm", params, NormRows::new(x), [gamma, beta], y, [mean, rstd])
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
@@ -349,13 +308,7 @@ impl RowOps for CpuQueue {
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        self.norm_forward::<T, false>("rms_norm", params, NormRows::Given(x), [gamma, None], y, [&mut [], rstd])
-    }
-
-    fn rms_norm_in_place<T: Real>(&self, op: RmsNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let RmsNormInPlace { params, gamma, x, rstd } = op;
-        let rows = NormRows::InPlace;
-        self.norm_forward::<T, false>("rms_norm_in_place", params, rows, [gamma, None], x, [&mut [], rstd])
+        self.norm_forward::<T, false>("rms_norm", params, NormRows::new(x), [gamma, None], y, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {

@@ -30,6 +30,11 @@ pub(super) enum NormRows<'a, T> {
 }
 
 impl<'a, T: Real> NormRows<'a, T> {
+    /// These rows, or those that the results overwrite.
+    pub(super) fn new(rows: Option<&'a [T]>) -> Self {
+        rows.map_or(Self::InPlace, Self::Given)
+    }
+
     /// Splits off the first `len` elements of at least `len`.
     pub(super) fn take(&mut self, len: usize) -> Self {
         match self {

@@ -246,7 +246,8 @@ impl<T: Real> Problem<T> {
         }
         let mut factors = vec![0.0; ones.len()];
         let state = Some(&self.state[..]);
-        let op = Dropout::<CpuQueue, f32> { params: &self.p.dropout, state, x: &ones[..], y: &mut factors[..] };
+        let (len, x) = (ones.len(), Some(&ones[..]));
+        let op = Dropout::<CpuQueue, f32> { params: &self.p.dropout, state, len, x, y: &mut factors[..] };
         strongest(1).dropout(op).unwrap();
         factors
     }

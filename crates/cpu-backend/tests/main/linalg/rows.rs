@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use backend_api::{
     BackendError, Budget, Queue, Real,
     ops::linalg::{
-        CrossEntropy, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward, LossOps, RmsNorm,
-        RmsNormBackward, RmsNormInPlace, RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        CrossEntropy, LayerNorm, LayerNormBackward, LossOps, RmsNorm, RmsNormBackward, RowMask, RowOps, Softmax,
+        SoftmaxBackward, SoftmaxKind,
     },
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
@@ -28,12 +28,12 @@ fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {
 
 /// A softmax without a mask.
 fn unmasked<'a, T: Real>(params: &'a SoftmaxParams, x: &'a [T], y: &'a mut [T]) -> Softmax<'a, CpuQueue, T> {
-    Softmax { params, x, mask: RowMask::None, y }
+    Softmax { params, kind: SoftmaxKind::Softmax, x: Some(x), mask: RowMask::None, y }
 }
 
 /// A softmax over its operand, without a mask.
 fn in_place<T: Real>(q: &CpuQueue, params: &SoftmaxParams, mut x: Vec<T>) -> Result<(), BackendError> {
-    q.softmax_in_place(SoftmaxInPlace { params, mask: RowMask::None, x: &mut x })
+    q.softmax(Softmax { params, kind: SoftmaxKind::Softmax, x: None, mask: RowMask::None, y: &mut x })
 }
 
 /// Outputs and gradients of every op, for comparison.
@@ -42,15 +42,10 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     let (x, g) = (values(1, count), values(2, count));
     let params = softmax_params(outer, len, inner);
     let mut out = Vec::new();
-    for log in [false, true] {
+    for kind in [SoftmaxKind::Softmax, SoftmaxKind::Log] {
         let (mut y, mut dx) = (vec![0.0; count], vec![0.0; count]);
-        if log {
-            q.log_softmax(LogSoftmax { params: &params, x: &x, mask: RowMask::None, y: &mut y }).unwrap();
-            q.log_softmax_backward(LogSoftmaxBackward { params: &params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
-        } else {
-            q.softmax(unmasked(&params, &x, &mut y)).unwrap();
-            q.softmax_backward(SoftmaxBackward { params: &params.axis, y: &y, g: &g, dx: &mut dx }).unwrap();
-        }
+        q.softmax(Softmax { kind, ..unmasked(&params, &x, &mut y) }).unwrap();
+        q.softmax_backward(SoftmaxBackward { params: &params.axis, kind, y: &y, g: &g, dx: &mut dx }).unwrap();
         out.extend([y, dx]);
     }
     let (rows, n) = (outer * inner, len);
@@ -59,7 +54,7 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     let (gamma, beta) = (Some(&gamma[..]), Some(&beta[..]));
     let (mut y, mut stats, mut dx) = (vec![0.0; count], vec![0.0; 2 * rows], vec![0.0; count]);
     let (mut dgamma, mut dbeta) = (vec![0.0; n], vec![0.0; n]);
-    q.layer_norm(LayerNorm { params: &params, x: &x, gamma, beta, y: &mut y, stats: &mut stats }).unwrap();
+    q.layer_norm(LayerNorm { params: &params, x: Some(&x), gamma, beta, y: &mut y, stats: &mut stats }).unwrap();
     q.layer_norm_backward(LayerNormBackward {
         params: &params,
         x: &x,
@@ -72,7 +67,7 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
     })
     .unwrap();
     out.extend([y.clone(), dx.clone(), dgamma.clone(), dbeta]);
-    q.rms_norm(RmsNorm { params: &params, x: &x, gamma, y: &mut y, rstd: &mut stats[..rows] }).unwrap();
+    q.rms_norm(RmsNorm { params: &params, x: Some(&x), gamma, y: &mut y, rstd: &mut stats[..rows] }).unwrap();
     let (rstd, of_gamma) = (&stats[..rows], Some(&mut dgamma[..]));
     q.rms_norm_backward(RmsNormBackward { params: &params, x: &x, gamma, rstd, g: &g, dx: &mut dx, dgamma: of_gamma })
         .unwrap();
@@ -146,11 +141,12 @@ fn a_row_that_is_wholly_left_out_gives_zeros_and_one_of_minus_infinity_nan() {
             let params = SoftmaxParams { mask_period: 3, ..softmax_params(3, len, inner) };
             for mask in [RowMask::<CpuQueue>::Keep(&keep[..]), RowMask::Additive(&addend[..])] {
                 let mut y = vec![7.0; x.len()];
-                q.softmax(Softmax { params: &params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
+                q.softmax(Softmax { mask: mask.shorten(), ..unmasked(&params, &x, &mut y) }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == 0.0), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
                 assert_eq!((y[2 * count], y[2 * count + inner]), (0.0, 1.0 / (len as f32 - 1.0)));
-                q.log_softmax(LogSoftmax { params: &params, x: &x, mask: mask.shorten(), y: &mut y }).unwrap();
+                let kind = SoftmaxKind::Log;
+                q.softmax(Softmax { kind, mask: mask.shorten(), ..unmasked(&params, &x, &mut y) }).unwrap();
                 assert!(y[..count].iter().all(|&y| y == low), "{simd:?} {len}x{inner} {mask:?}");
                 assert!(y[count..2 * count].iter().all(|y| y.is_nan()), "{simd:?} {len}x{inner} {mask:?}");
             }
@@ -167,7 +163,7 @@ fn the_logarithm_of_the_only_class_is_zero() {
             let x: Vec<f32> = (0..len * inner).map(|i| if i < inner { 3e38 } else { 2e38 }).collect();
             let mut y = vec![7.0; x.len()];
             let params = softmax_params(1, len, inner);
-            q.log_softmax(LogSoftmax { params: &params, x: &x, mask: RowMask::None, y: &mut y }).unwrap();
+            q.softmax(Softmax { kind: SoftmaxKind::Log, ..unmasked(&params, &x, &mut y) }).unwrap();
             assert!(y[..inner].iter().all(|&y| y == 0.0), "{simd:?} {len}x{inner}: {:e}", y[0]);
         }
     }
@@ -192,7 +188,13 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&few, &x, &mut y)), x.clone());
     assert_eq!(block, 64 * 4 * (len * inner / 3) as u64);
     let both = |q: &CpuQueue, mut dx: Vec<f32>| {
-        q.softmax_backward(SoftmaxBackward { params: &params.axis, y: &x, g: &x, dx: &mut dx })
+        q.softmax_backward(SoftmaxBackward {
+            params: &params.axis,
+            kind: SoftmaxKind::Softmax,
+            y: &x,
+            g: &x,
+            dx: &mut dx,
+        })
     };
     assert_eq!(scratch_bytes(both, x.clone()), 2 * 2 * 64 * 4 * len as u64 + 24 * 5 * len as u64);
     let rows = softmax_params(len, inner, 1);
@@ -236,12 +238,14 @@ fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 8] {
         q.budget().peak_bytes()
     };
     [
-        of(&|q, y, _| q.softmax(Softmax { params: &softmax, x, mask: RowMask::Keep(&keep[..]), y })),
-        of(&|q, dx, _| q.softmax_backward(SoftmaxBackward { params: &softmax.axis, y: x, g: x, dx })),
-        of(&|q, y, stats| q.layer_norm(LayerNorm { params: &norm, x, gamma, beta, y, stats })),
-        of(&|q, y, stats| q.rms_norm(RmsNorm { params: &norm, x, gamma, y, rstd: &mut stats[..rows] })),
-        of(&|q, x, stats| q.layer_norm_in_place(LayerNormInPlace { params: &norm, gamma, beta, x, stats })),
-        of(&|q, x, stats| q.rms_norm_in_place(RmsNormInPlace { params: &norm, gamma, x, rstd: &mut stats[..rows] })),
+        of(&|q, y, _| q.softmax(Softmax { mask: RowMask::Keep(&keep[..]), ..unmasked(&softmax, x, y) })),
+        of(&|q, dx, _| {
+            q.softmax_backward(SoftmaxBackward { params: &softmax.axis, kind: SoftmaxKind::Softmax, y: x, g: x, dx })
+        }),
+        of(&|q, y, stats| q.layer_norm(LayerNorm { params: &norm, x: Some(x), gamma, beta, y, stats })),
+        of(&|q, y, stats| q.rms_norm(RmsNorm { params: &norm, x: Some(x), gamma, y, rstd: &mut stats[..rows] })),
+        of(&|q, y, stats| q.layer_norm(LayerNorm { params: &norm, x: None, gamma, beta, y, stats })),
+        of(&|q, y, stats| q.rms_norm(RmsNorm { params: &norm, x: None, gamma, y, rstd: &mut stats[..rows] })),
         of(&|q, dx, stats| {
             let (g, stats) = (x, &stats[..]);
             q.layer_norm_backward(LayerNormBackward {

@@ -4,14 +4,11 @@ use backend_api::{
     BackendError, BufferMut, BufferRef, Real,
     ops::linalg::{Activate, ActivateBackward, Axpby, Binary, BinaryScalar, Dropout, SumAxis},
 };
-use core_types::params::{
-    elementwise::{Activation, BinaryParams, BinaryScalarParams, DropoutParams, MAX_RANK},
-    optim::StepState,
-};
+use core_types::params::elementwise::{BinaryParams, BinaryScalarParams, DropoutParams, MAX_RANK};
 
 use super::sum;
 use crate::{
-    CudaMut, CudaQueue, CudaRef,
+    CudaQueue,
     checked::ElementwiseOps,
     ops::family::{KernelFamily, family, over_elements},
 };
@@ -27,7 +24,12 @@ const DROPOUT: KernelFamily = family!("linalg_dropout");
 
 impl ElementwiseOps for CudaQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
-        activate(self, op.f, op.x, &op.y)
+        let Activate { f, x, y, .. } = op;
+        let x = x.unwrap_or_else(|| y.as_ref());
+        let launch = over_elements(self.kernel(ACTIVATE.of::<T>())?, x.len());
+        let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", &y);
+        // SAFETY: `Activate::check` verified that x and y are equally long; the length is theirs.
+        unsafe { launch.launch() }
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -39,7 +41,24 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
-        binary(self, "binary", op.params, [op.a, op.b], &op.y)
+        let Binary { params: p, a, b, y } = op;
+        let a = a.unwrap_or_else(|| y.as_ref());
+        if y.is_empty() {
+            return Ok(());
+        }
+        let rank = (p.rank as usize).min(MAX_RANK);
+        let shape = &p.shape[..rank];
+        let launch = if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
+            over_elements(self.kernel(BINARY.of::<T>())?, y.len()).value("op", &p.op).value("len", &(y.len() as u64))
+        } else {
+            let len = strided_len("binary", y.len() as u64)?;
+            let launch = self.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
+            launch.value("p", &BinaryParams { rank: rank as u32, ..*p }).value("len", &len)
+        };
+        let launch = launch.input("a", a).input("b", b).output("y", &y);
+        // SAFETY: `Binary::check` verified that y has the elements of the shape of `p`, whose number is the length, and that the
+        // strides stay inside a and b: without gaps, both are at least as long as y. No axis is empty, since y is not.
+        unsafe { launch.launch() }
     }
 
     fn binary_scalar<T: Real>(&self, op: BinaryScalar<'_, Self, T>) -> Result<(), BackendError> {
@@ -77,63 +96,15 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        dropout(self, op.params, op.state, op.x, &op.y)
+        let Dropout { params, state, x, y, .. } = op;
+        let x = x.unwrap_or_else(|| y.as_ref());
+        let launch = over_elements(self.kernel(DROPOUT.of::<T>())?, x.len());
+        let launch = launch.value("p", &words(params)).value("len", &(x.len() as u64));
+        let launch = launch.input_if("state", state).input("x", x).output("y", &y);
+        // SAFETY: `Dropout::check` verified that x and y are equally long, and that there is one record if there is any; the
+        // length is theirs.
+        unsafe { launch.launch() }
     }
-}
-
-/// Applies an activation function to every element. `y` may be `x`.
-pub(in crate::ops) fn activate<T: Real>(
-    queue: &CudaQueue,
-    f: Activation,
-    x: CudaRef<'_, T>,
-    y: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
-    let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", y);
-    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
-    unsafe { launch.launch() }
-}
-
-/// Drops elements by a mask. `y` may be `x`.
-pub(in crate::ops) fn dropout<T: Real>(
-    queue: &CudaQueue,
-    p: &DropoutParams,
-    state: Option<CudaRef<'_, StepState>>,
-    x: CudaRef<'_, T>,
-    y: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel(DROPOUT.of::<T>())?, x.len());
-    let launch = launch.value("p", &words(p)).value("len", &(x.len() as u64));
-    let launch = launch.input_if("state", state).input("x", x).output("y", y);
-    // SAFETY: the op has checked that x and y are equally long, and that there is one record if there is any; the
-    // length is theirs.
-    unsafe { launch.launch() }
-}
-
-/// Runs arithmetic on two tensors, as `op`. `y` may be `a`.
-pub(in crate::ops) fn binary<T: Real>(
-    queue: &CudaQueue,
-    op: &'static str,
-    p: &BinaryParams,
-    [a, b]: [CudaRef<'_, T>; 2],
-    y: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    if y.is_empty() {
-        return Ok(());
-    }
-    let rank = (p.rank as usize).min(MAX_RANK);
-    let shape = &p.shape[..rank];
-    let launch = if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
-        over_elements(queue.kernel(BINARY.of::<T>())?, y.len()).value("op", &p.op).value("len", &(y.len() as u64))
-    } else {
-        let len = strided_len(op, y.len() as u64)?;
-        let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
-        launch.value("p", &BinaryParams { rank: rank as u32, ..*p }).value("len", &len)
-    };
-    let launch = launch.input("a", a).input("b", b).output("y", y);
-    // SAFETY: the op has checked that y has the elements of the shape of `p`, whose number is the length, and that the
-    // strides stay inside a and b: without gaps, both are at least as long as y. No axis is empty, since y is not.
-    unsafe { launch.launch() }
 }
 
 /// A number of elements as kernels with strides count them.

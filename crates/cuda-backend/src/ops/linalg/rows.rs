@@ -3,14 +3,12 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward,
-        LogSoftmaxInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
     },
 };
-use bytemuck::NoUninit;
 use core_types::params::{
     elementwise::SumParams,
-    rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams},
+    rows::{NORM_BLOCK_ROWS, NormParams},
 };
 
 use super::sum::pitched_columns;
@@ -44,41 +42,57 @@ const NORM_COLUMNS_PER_BLOCK: u64 = 256;
 
 impl RowOps for CudaQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, SoftmaxKind::Softmax, op.params, op.x, op.mask, &op.y)
-    }
-
-    fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, SoftmaxKind::Log, op.params, op.x, op.mask, &op.y)
-    }
-
-    fn softmax_in_place<T: Real>(&self, op: SoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, SoftmaxKind::Softmax, op.params, op.x.as_ref(), op.mask, &op.x)
-    }
-
-    fn log_softmax_in_place<T: Real>(&self, op: LogSoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, SoftmaxKind::Log, op.params, op.x.as_ref(), op.mask, &op.x)
+        let Softmax { params: p, kind, x, mask, y } = op;
+        if y.is_empty() {
+            return Ok(());
+        }
+        index_bound("softmax", p.axis.len)?;
+        let x = x.unwrap_or_else(|| y.as_ref());
+        let (causal, keep, addend) = match mask {
+            RowMask::None => (false, None, None),
+            RowMask::Causal => (true, None, None),
+            RowMask::Keep(keep) => (false, Some(keep), None),
+            RowMask::Additive(addend) => (false, None, Some(addend)),
+        };
+        let launch = if p.axis.inner > 1 {
+            let blocks = (p.axis.outer * p.axis.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
+            self.kernel(SOFTMAX_COLUMNS.of::<T>())?.blocks(blocks)
+        } else {
+            let plain = keep.is_none() && addend.is_none();
+            let group = RowGroup::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
+            self.kernel(group.of(SOFTMAX).of::<T>())?.grid(group.grid(p.axis.outer))
+        };
+        let launch =
+            launch.value("p", p).value("kind", &(kind as u32)).value("causal", &u32::from(causal)).input("x", x);
+        let launch = launch.input_if("keep", keep).input_if("addend", addend).output("y", &y);
+        // SAFETY: the op has checked that x, y and the mask have the sizes of `p` and that the period is not zero. No axis
+        // is empty, since y is not, and the kernels of rows run if `inner` is 1.
+        unsafe { launch.launch() }
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        softmax_backward(self, SoftmaxKind::Softmax, op.params, [op.y, op.g], &op.dx)
-    }
-
-    fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        softmax_backward(self, SoftmaxKind::Log, op.params, [op.y, op.g], &op.dx)
+        let SoftmaxBackward { params: p, kind, y, g, dx } = op;
+        if dx.is_empty() {
+            return Ok(());
+        }
+        index_bound("softmax_backward", p.len)?;
+        let launch = if p.inner > 1 {
+            let blocks = (p.outer * p.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
+            self.kernel(SOFTMAX_BACKWARD_COLUMNS.of::<T>())?.blocks(blocks)
+        } else {
+            let group = RowGroup::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
+            self.kernel(group.of(SOFTMAX_BACKWARD).of::<T>())?.grid(group.grid(p.outer))
+        };
+        let launch = launch.value("p", p).value("kind", &(kind as u32)).input("y", y).input("g", g).output("dx", &dx);
+        // SAFETY: the op has checked that y, g and dx have the size of `p`. No axis is empty, since dx is not, and the
+        // kernels of rows run if `inner` is 1.
+        unsafe { launch.launch() }
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
-        let x = Some(x);
         norm(self, "layer_norm", params, NormForward { x, added: None, gamma, beta, y, mean: Some(mean), rstd })
-    }
-
-    fn layer_norm_in_place<T: Real>(&self, op: LayerNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let LayerNormInPlace { params, gamma, beta, x: y, stats } = op;
-        let (mean, rstd) = stats.split_at(params.rows as usize)?;
-        let views = NormForward { x: None, added: None, gamma, beta, y, mean: Some(mean), rstd };
-        norm(self, "layer_norm_in_place", params, views)
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
@@ -98,14 +112,7 @@ impl RowOps for CudaQueue {
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        let x = Some(x);
         norm(self, "rms_norm", params, NormForward { x, added: None, gamma, beta: None, y, mean: None, rstd })
-    }
-
-    fn rms_norm_in_place<T: Real>(&self, op: RmsNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let RmsNormInPlace { params, gamma, x: y, rstd } = op;
-        let views = NormForward { x: None, added: None, gamma, beta: None, y, mean: None, rstd };
-        norm(self, "rms_norm_in_place", params, views)
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -113,75 +120,6 @@ impl RowOps for CudaQueue {
         let views = NormBackward { x, gamma, mean: None, rstd, g, offsets: None };
         norm_backward(self, params, &views, &dx, [dgamma, None])
     }
-}
-
-/// Softmax or its logarithm, as the kernels number them.
-#[derive(Clone, Copy, Debug, NoUninit)]
-#[repr(u32)]
-enum SoftmaxKind {
-    /// Softmax.
-    Softmax,
-    /// Log-softmax.
-    Log,
-}
-
-/// Computes softmax or its logarithm. `y` may be `x`. The op has checked lengths and period.
-fn softmax<T: Real>(
-    queue: &CudaQueue,
-    kind: SoftmaxKind,
-    p: &SoftmaxParams,
-    x: CudaRef<'_, T>,
-    mask: RowMask<'_, CudaQueue>,
-    y: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    if y.is_empty() {
-        return Ok(());
-    }
-    index_bound("softmax", p.axis.len)?;
-    let (causal, keep, addend) = match mask {
-        RowMask::None => (false, None, None),
-        RowMask::Causal => (true, None, None),
-        RowMask::Keep(keep) => (false, Some(keep), None),
-        RowMask::Additive(addend) => (false, None, Some(addend)),
-    };
-    let launch = if p.axis.inner > 1 {
-        let blocks = (p.axis.outer * p.axis.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
-        queue.kernel(SOFTMAX_COLUMNS.of::<T>())?.blocks(blocks)
-    } else {
-        let plain = keep.is_none() && addend.is_none();
-        let group = RowGroup::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
-        queue.kernel(group.of(SOFTMAX).of::<T>())?.grid(group.grid(p.axis.outer))
-    };
-    let launch = launch.value("p", p).value("kind", &kind).value("causal", &u32::from(causal)).input("x", x);
-    let launch = launch.input_if("keep", keep).input_if("addend", addend).output("y", y);
-    // SAFETY: the op has checked that x, y and the mask have the sizes of `p` and that the period is not zero. No axis
-    // is empty, since y is not, and the kernels of rows run if `inner` is 1.
-    unsafe { launch.launch() }
-}
-
-/// Computes the gradient of softmax or of its logarithm. The op has checked the lengths.
-fn softmax_backward<T: Real>(
-    queue: &CudaQueue,
-    kind: SoftmaxKind,
-    p: &AxisParams,
-    [y, g]: [CudaRef<'_, T>; 2],
-    dx: &CudaMut<'_, T>,
-) -> Result<(), BackendError> {
-    if dx.is_empty() {
-        return Ok(());
-    }
-    index_bound("softmax_backward", p.len)?;
-    let launch = if p.inner > 1 {
-        let blocks = (p.outer * p.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
-        queue.kernel(SOFTMAX_BACKWARD_COLUMNS.of::<T>())?.blocks(blocks)
-    } else {
-        let group = RowGroup::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
-        queue.kernel(group.of(SOFTMAX_BACKWARD).of::<T>())?.grid(group.grid(p.outer))
-    };
-    let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", dx);
-    // SAFETY: the op has checked that y, g and dx have the size of `p`. No axis is empty, since dx is not, and the
-    // kernels of rows run if `inner` is 1.
-    unsafe { launch.launch() }
 }
 
 /// The views of a forward pass; RMS norm has neither `beta` nor `mean`.
