@@ -8,7 +8,13 @@ use core_types::params::factor::{
 };
 
 pub use super::sets::FactorOps;
-use crate::ops::op;
+use crate::{
+    BufferMut,
+    ops::{
+        flop::{each, product},
+        op,
+    },
+};
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -62,6 +68,10 @@ op! {
     }
     valid(self) {
         side <= MAX_SIDE, NOT_SMALL;
+    }
+    flop(self) {
+        // A third of `side^3` each for the factor and its inverse: LAPACK Working Note 41.
+        product(&[2, self.side as u64, self.side as u64, self.side as u64]) / 3
     }
 }
 
@@ -179,6 +189,9 @@ op! {
     sizes(self) {
         let MatrixParams { rows, cols } = self.params.matrix;
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -220,6 +233,10 @@ op! {
         rows < 1 << 31, TOO_MANY_ROWS;
         cols <= MAX_SIDE, NOT_SMALL;
     }
+    flop(self) {
+        let MatrixParams { rows, cols } = *self.params;
+        product(&[rows, cols, cols.saturating_add(1)])
+    }
 }
 
 op! {
@@ -242,6 +259,10 @@ op! {
     valid(self) {
         rows < 1 << 31, TOO_MANY_ROWS;
         inner.max(cols) <= MAX_SIDE, NOT_SMALL;
+    }
+    flop(self) {
+        let TallParams { rows, inner, cols } = *self.params;
+        product(&[2, rows, inner, cols])
     }
 }
 

@@ -15,6 +15,7 @@ mod columns;
 pub mod correction;
 pub mod deep;
 pub mod factor;
+mod flop;
 pub mod fri;
 pub mod fss;
 mod lengths;

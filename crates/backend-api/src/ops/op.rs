@@ -64,6 +64,15 @@ pub trait Op {
 
     /// The reasons for which its check refuses parameters, as its description writes them.
     const REFUSALS: &'static [&'static str];
+
+    /// Its floating-point operations, if they are counted; a number beyond 64 bits is the greatest.
+    ///
+    /// A multiplication and its addition in a product are 2. Products leave out biases,
+    /// activations, masks and softmax. Elsewhere each addition, multiplication, division,
+    /// comparison, root, exponential, logarithm or activation is 1.
+    fn flop(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Turns views of one queue into views of another.
@@ -266,6 +275,7 @@ macro_rules! access {
 /// - `sizes(self) { .. }` binds the names that lengths use. It may leave `check` with an error,
 ///   which takes the op's name from `OP`. With `-> name: Type`, `check` returns that value.
 /// - `valid(self) { condition, "why not"; .. }` is compared after the lengths.
+/// - `flop(self) { .. }` is [`Op::flop`], a u64.
 ///
 /// The method `check` that this makes is the only check of an op. [`checked!`](crate::checked!)
 /// calls it before the method of a backend.
@@ -288,6 +298,8 @@ macro_rules! op {
             const NAME: &'static str = $op;
             const DOC: &'static str = concat!($($doc, "\n"),*);
             const REFUSALS: &'static [&'static str] = $crate::ops::op::refusals! { $($rules)* };
+
+            $crate::ops::op::flop! { $($rules)* }
 
             fn each_view(&self, see: &mut dyn FnMut($crate::ops::View)) {
                 self.show(see);
@@ -331,26 +343,42 @@ macro_rules! refusals {
     (
         $(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?
         valid($that:ident) { $($valid:expr, $why:expr;)* }
+        $(flop($other:ident) { $($flop:tt)* })?
     ) => {
         &[$(stringify!($why)),*]
     };
-    ($(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?) => {
+    ($($rules:tt)*) => {
         &[]
     };
 }
 
+/// The method `flop` of an op, from its rules.
+macro_rules! flop {
+    (
+        $(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?
+        $(valid($that:ident) { $($valid:tt)* })?
+        flop($op:ident) { $($flop:tt)* }
+    ) => {
+        fn flop(&$op) -> Option<u64> {
+            Some({ $($flop)* })
+        }
+    };
+    ($($rules:tt)*) => {};
+}
+
 /// The method `check` of an op, from its fields and rules.
 macro_rules! check {
-    ([$op:literal] [$($fields:tt)*] valid($this:ident) $valid:tt) => {
-        $crate::ops::op::check! { [$op] [$($fields)*] sizes($this) {} valid($this) $valid }
+    ([$op:literal] [$($fields:tt)*] valid($this:ident) $($rest:tt)*) => {
+        $crate::ops::op::check! { [$op] [$($fields)*] sizes($this) {} valid($this) $($rest)* }
     };
-    ([$op:literal] [$($fields:tt)*]) => {
+    ([$op:literal] [$($fields:tt)*] $(flop($this:ident) $flop:tt)?) => {
         $crate::ops::op::check! { [$op] [$($fields)*] sizes(self) {} }
     };
     (
         [$op:literal] [$($field:ident: $kind:ident [$($len:tt)*],)*]
         sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* }
         $(valid($that:ident) { $($valid:expr, $why:expr;)* })?
+        $(flop($other:ident) $flop:tt)?
     ) => {
         /// Compares the views with their lengths, and refuses parameters that make no valid op.
         ///
@@ -524,6 +552,6 @@ macro_rules! record {
 }
 
 pub(crate) use {
-    access, check, compare, describe, field_type, len_doc, lend_field, map_field, op, out, out_type, record, refusals,
-    shorten_field, show_field, show_size, value, view_len, views,
+    access, check, compare, describe, field_type, flop, len_doc, lend_field, map_field, op, out, out_type, record,
+    refusals, shorten_field, show_field, show_size, value, view_len, views,
 };

@@ -8,7 +8,10 @@
 use core_types::params::optim::{AdamParams, AdvanceParams, PART, SgdParams, StepState};
 
 pub use super::sets::OptimOps;
-use crate::{BufferMut, BufferRef, DType, Real, ops::op};
+use crate::{
+    BufferMut, BufferRef, DType, Real,
+    ops::{flop::each, op},
+};
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -65,6 +68,9 @@ op! {
         T::DTYPE != DType::F32 || (self.wide.is_none() && self.copy.is_none()),
             "f32 weights have neither wide gradients nor a rounded copy";
     }
+    flop(self) {
+        each(12, self.w.len())
+    }
 }
 
 op! {
@@ -99,6 +105,9 @@ op! {
     sizes(self) {
         let len = self.y.len();
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -130,6 +139,9 @@ op! {
             "f32 weights have neither wide gradients nor a rounded copy";
         self.v.is_some() || self.params.momentum == 0.0, "momentum needs running sums";
     }
+    flop(self) {
+        each(4, self.w.len())
+    }
 }
 
 op! {
@@ -148,5 +160,8 @@ op! {
     }
     sizes(self) {
         let parts = self.g.len().div_ceil(PART);
+    }
+    flop(self) {
+        each(2, self.g.len())
     }
 }

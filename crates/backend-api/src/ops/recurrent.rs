@@ -7,7 +7,10 @@ use core_types::params::recurrent::{
 pub use super::sets::RecurrentOps;
 use crate::{
     Real,
-    ops::{op, views},
+    ops::{
+        flop::{of_gru, of_gru_forward, of_rollout, product},
+        op, views,
+    },
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
@@ -75,6 +78,9 @@ op! {
     sizes(self) {
         let GruParams { members, batch, steps, hidden, .. } = *self.params;
     }
+    flop(self) {
+        of_gru(self.params, 0)
+    }
 }
 
 op! {
@@ -116,6 +122,9 @@ op! {
     valid(self) {
         self.layer.bu.is_some() == (variant == GruVariant::ResetAfter),
             "expected `bu` with `ResetAfter` and with no other variant";
+    }
+    flop(self) {
+        of_gru_forward(self.params)
     }
 }
 
@@ -162,6 +171,10 @@ op! {
             "`stochastic` must equal `hidden` if the state is copied";
         head != LossHead::Linear || error != LossError::OfLogarithms,
             "an error of logarithms requires the head `ExpClamped`";
+    }
+    flop(self) {
+        let RssmLossParams { members, rows, hidden, stochastic, .. } = *self.params;
+        product(&[2, members, rows, hidden.saturating_add(stochastic)])
     }
 }
 
@@ -238,6 +251,9 @@ op! {
         self.gamma.is_some() == self.beta.is_some(), "expected both or neither of `gamma` and `beta`";
         self.gamma.is_none() || (eps > 0.0 && eps.is_finite()), "expected a positive, finite `eps`";
         hidden > 0, "`hidden` must be at least 1, got 0";
+    }
+    flop(self) {
+        of_rollout(self.params)
     }
 }
 

@@ -177,7 +177,7 @@ impl ProfileLine {
         let on_host = (call.fields.backend == "cpu").then_some(host_us);
         let seconds = device_us.or(on_host).map(|us| us / 1e6).filter(|&seconds| seconds > 0.0);
         let rate = |amount: u64| seconds.filter(|_| amount > 0).map(|seconds| amount as f64 / seconds);
-        let (bytes, flop) = (call.fields.bytes, call.flop());
+        let (bytes, flop) = (call.fields.bytes, call.fields.flop);
         Self {
             layer,
             call: call.name,

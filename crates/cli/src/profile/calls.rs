@@ -17,8 +17,6 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use super::flop::{flop, list_sum};
-
 /// A call on a queue that has returned.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
@@ -42,6 +40,8 @@ pub(crate) struct CallFields {
     views: Option<String>,
     /// Bytes of all views, or of an allocation or a copy.
     pub(crate) bytes: u64,
+    /// Floating-point operations of an op, if they are counted.
+    pub(crate) flop: Option<u64>,
 }
 
 impl Visit for CallFields {
@@ -50,6 +50,7 @@ impl Visit for CallFields {
             "queue" => self.queue = value,
             "peak" => self.peak = value,
             "bytes" => self.bytes = value,
+            "flop" => self.flop = Some(value),
             _ => {}
         }
     }
@@ -72,14 +73,11 @@ impl Call {
         self.fields.views.is_some()
     }
 
-    /// Elements of all views of an op.
+    /// Elements of all views of an op, from a list such as `a=6 b=12`.
     fn elements(&self) -> u64 {
-        self.fields.views.as_deref().map_or(0, list_sum)
-    }
-
-    /// Floating-point operations, if they have a formula.
-    pub(crate) fn flop(&self) -> Option<u64> {
-        flop(self.name, &self.fields.params, self.fields.views.as_deref()?)
+        let lengths = self.fields.views.as_deref().unwrap_or_default().split(' ');
+        let lengths = lengths.filter_map(|view| view.split_once('=')?.1.parse::<u64>().ok());
+        lengths.fold(0, u64::saturating_add)
     }
 }
 
@@ -107,7 +105,7 @@ impl CallTotals {
         self.time += call.time;
         self.elements = self.elements.saturating_add(call.elements());
         self.bytes = self.bytes.saturating_add(call.fields.bytes);
-        if let Some(flop) = call.flop() {
+        if let Some(flop) = call.fields.flop {
             self.flop = Some(self.flop.unwrap_or(0).saturating_add(flop));
         }
     }

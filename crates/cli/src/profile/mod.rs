@@ -1,7 +1,6 @@
 //! `--profile FILE`: the calls on queues as a table, and in Chrome's trace event format.
 
 mod calls;
-mod flop;
 mod lines;
 mod summary;
 

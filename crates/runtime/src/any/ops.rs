@@ -78,7 +78,8 @@ macro_rules! forwarded {
                 $(element = %<$t as Real>::DTYPE,)?
                 params = %Params(&$op),
                 views = %Views(&$op),
-                bytes = view_bytes(&$op, 0 $(+ size_of::<$t>())?)
+                bytes = view_bytes(&$op, 0 $(+ size_of::<$t>())?),
+                flop = backend_api::ops::Op::flop(&$op)
             ],
             match $queue {
                 AnyQueue::Cpu(q) => backend_api::ops::$module::$set::$method(q, $op.map(&mut OnCpu)?),

@@ -5,7 +5,10 @@ use core_types::params::{
     optim::StepState,
 };
 
-use crate::{Real, ops::op};
+use crate::{
+    Real,
+    ops::{flop::of_attention, op},
+};
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -81,6 +84,9 @@ op! {
         masks <= 1, "both a mask to keep and one to add are given";
         results_are_apart(&p.y, [p.batch, p.heads, p.queries], p.dim), "elements of the result overlap";
     }
+    flop(self) {
+        of_attention(2, self.params)
+    }
 }
 
 op! {
@@ -138,6 +144,9 @@ op! {
         results_are_apart(&p.q, [p.batch, p.heads, p.queries], p.dim), "elements of the queries overlap";
         results_are_apart(&p.k, [p.batch, p.kv_heads, p.keys], p.dim), "elements of the keys overlap";
         results_are_apart(&p.v, [p.batch, p.kv_heads, p.keys], p.dim), "elements of the values overlap";
+    }
+    flop(self) {
+        of_attention(5, self.params) // the scores again, and four products
     }
 }
 

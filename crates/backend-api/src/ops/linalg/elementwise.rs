@@ -6,8 +6,9 @@ use core_types::params::{
 };
 
 use crate::{
-    BufferMut, Real,
+    BufferMut, BufferRef, Real,
     ops::{
+        flop::each,
         op,
         tensor::shape::{check_rank, is_row_major, product, reached},
     },
@@ -52,6 +53,9 @@ op! {
     sizes(self) {
         let len = self.len;
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -70,6 +74,9 @@ op! {
     }
     sizes(self) {
         let len = self.dx.len();
+    }
+    flop(self) {
+        each(2, self.dx.len())
     }
 }
 
@@ -97,6 +104,9 @@ op! {
     valid(self) {
         self.a.is_some() || is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -117,6 +127,9 @@ op! {
         let count = product(p.rank, &p.shape);
         let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -134,6 +147,9 @@ op! {
     sizes(self) {
         let len = self.y.len();
     }
+    flop(self) {
+        each(3, self.y.len())
+    }
 }
 
 op! {
@@ -148,6 +164,9 @@ op! {
     }
     sizes(self) {
         let SumParams { outer, len, inner, .. } = *self.params;
+    }
+    flop(self) {
+        each(1, self.x.len())
     }
 }
 
@@ -172,5 +191,8 @@ op! {
     }
     sizes(self) {
         let len = self.len;
+    }
+    flop(self) {
+        each(1, self.y.len())
     }
 }

@@ -5,7 +5,10 @@ use core_types::params::{
     gemm::{GemmParams, MatrixStrides},
 };
 
-use crate::{Real, ops::op};
+use crate::{
+    Real,
+    ops::{flop::of_gemm, op},
+};
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -54,6 +57,9 @@ op! {
     valid(self) {
         results_are_apart(p, accumulates), "elements of the result overlap";
         !accumulates || (self.bias.is_none() && p.activation == Activation::Identity), "accumulation cannot be combined with a bias or an activation";
+    }
+    flop(self) {
+        of_gemm(self.params)
     }
 }
 

@@ -1,6 +1,9 @@
 //! Losses, each with its gradient.
 
-use crate::{BufferMut, BufferRef, Real, ops::op};
+use crate::{
+    BufferMut, BufferRef, Real,
+    ops::{flop::each, op},
+};
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -43,6 +46,9 @@ op! {
     sizes(self) {
         let (rows, classes) = (self.targets.len(), self.classes);
     }
+    flop(self) {
+        each(6, self.dlogits.len())
+    }
 }
 
 op! {
@@ -66,5 +72,8 @@ op! {
     }
     sizes(self) {
         let (rows, classes) = (self.losses.len(), self.classes);
+    }
+    flop(self) {
+        each(10, self.dlogits.len())
     }
 }

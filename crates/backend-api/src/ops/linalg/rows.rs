@@ -5,9 +5,10 @@ use core::fmt::Debug;
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 
 use crate::{
-    BackendError, Buffer, BufferRef, Queue, Real, Ref,
+    BackendError, Buffer, BufferMut, BufferRef, Queue, Real, Ref,
     ops::{
         Access, Described, MapViews, Sizes, View,
+        flop::each,
         lengths::{Lengths, require},
         op,
     },
@@ -65,6 +66,9 @@ op! {
         let period = self.params.mask_period;
         require(OP, period != 0, "the mask period is zero")?;
     }
+    flop(self) {
+        each(5, self.y.len())
+    }
 }
 
 op! {
@@ -87,6 +91,9 @@ op! {
     }
     sizes(self) {
         let AxisParams { outer, len, inner } = *self.params;
+    }
+    flop(self) {
+        each(4, self.dx.len())
     }
 }
 
@@ -121,6 +128,9 @@ op! {
     sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
     }
+    flop(self) {
+        each(7, self.y.len())
+    }
 }
 
 op! {
@@ -148,6 +158,9 @@ op! {
     }
     sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
+    }
+    flop(self) {
+        each(8, self.y.len())
     }
 }
 
@@ -178,6 +191,9 @@ op! {
     sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
     }
+    flop(self) {
+        each(13, self.dx.len())
+    }
 }
 
 op! {
@@ -199,6 +215,9 @@ op! {
     }
     sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
+    }
+    flop(self) {
+        each(4, self.y.len())
     }
 }
 
@@ -225,6 +244,9 @@ op! {
     }
     sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
+    }
+    flop(self) {
+        each(9, self.dx.len())
     }
 }
 

@@ -11,7 +11,10 @@ use core_types::params::{
 };
 
 pub use super::sets::TensorOps;
-use crate::{BufferMut, DType, Queue, Real, ops::op};
+use crate::{
+    BufferMut, BufferRef, DType, Queue, Real,
+    ops::{flop::each, op},
+};
 use shape::{check_rank, is_nested, map_fault, product, reached};
 pub use strided::StridedElement;
 
@@ -235,6 +238,9 @@ op! {
     valid(self) {
         fault.is_none(), fault.unwrap_or_default();
     }
+    flop(self) {
+        each(1, self.y.len())
+    }
 }
 
 op! {
@@ -291,6 +297,9 @@ op! {
     valid(self) {
         len > 0 || reduction == Reduction::Sum || outer == 0 || inner == 0, "the axis has no elements";
     }
+    flop(self) {
+        each(1, self.x.len())
+    }
 }
 
 op! {
@@ -316,6 +325,9 @@ op! {
     }
     sizes(self) {
         let TableParams { rows, width, count } = *self.params;
+    }
+    flop(self) {
+        each(1, self.g.len())
     }
 }
 
