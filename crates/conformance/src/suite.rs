@@ -315,7 +315,7 @@ mod tests {
     fn a_case_in_which_a_short_view_is_not_refused_is_reported() {
         let q = plain();
         let case = Case::new("runs an op with a short view", |q| {
-            q.note_short("softmax", "x", Ok(()));
+            q.note_short(&("softmax", vec!["x"]), "x", Ok(()));
             Ok(())
         });
         for held in [q.hold(&case), hold_after_refusals(&q, &case)] {

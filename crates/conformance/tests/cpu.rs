@@ -119,6 +119,9 @@ fn every_view_of_every_op_is_refused_one_element_short() {
     }
     backend_api::op_sets!(collect);
     assert_eq!(others, OF_ANY_LENGTH);
+    let accepted: Vec<_> =
+        q.accepted().into_iter().filter(|(op, _, view)| !OF_ANY_LENGTH.contains(&(op, view))).collect();
+    assert_eq!(accepted, []);
 }
 
 #[test]

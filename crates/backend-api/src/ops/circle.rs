@@ -27,8 +27,8 @@ use crate::{
     BackendError, BufferRef,
     ops::{
         columns::check_columns,
-        lengths::{pow2, require},
         op,
+        op::lengths::{pow2, require},
     },
 };
 

@@ -21,7 +21,7 @@ use core_types::{
 pub use super::sets::DeepOps;
 use crate::{
     BufferRef,
-    ops::{columns::check_log, lengths::pow2, op},
+    ops::{columns::check_log, op, op::lengths::pow2},
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).

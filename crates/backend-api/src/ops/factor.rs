@@ -11,8 +11,8 @@ pub use super::sets::FactorOps;
 use crate::{
     BufferMut,
     ops::{
-        flop::{each, product},
         op,
+        op::flop::{each, product},
     },
 };
 

@@ -21,8 +21,8 @@ use crate::{
     BufferRef,
     ops::{
         columns::{check_columns, check_log},
-        lengths::{pow2, require},
         op,
+        op::lengths::{pow2, require},
     },
 };
 

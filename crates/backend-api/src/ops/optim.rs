@@ -10,7 +10,7 @@ use core_types::params::optim::{AdamParams, AdvanceParams, PART, SgdParams, Step
 pub use super::sets::OptimOps;
 use crate::{
     BufferMut, BufferRef, DType, Real,
-    ops::{flop::each, op},
+    ops::{op, op::flop::each},
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).

@@ -8,8 +8,9 @@ pub use super::sets::RecurrentOps;
 use crate::{
     Real,
     ops::{
-        flop::{of_gru, of_gru_forward, of_rollout, product},
-        op, views,
+        op,
+        op::flop::{of_gru, of_gru_forward, of_rollout, product},
+        views,
     },
 };
 

@@ -1,4 +1,5 @@
-//! `--profile FILE`: its table, and its file, also of a program that is interrupted or cannot write. `trefoil nn profile`.
+//! `--profile FILE`: its table, its file and its counts, also of a program that is interrupted or cannot write.
+//! `trefoil nn profile`.
 
 use std::{
     collections::BTreeSet,
@@ -43,6 +44,80 @@ fn all_ops() -> BTreeSet<&'static str> {
     names
 }
 
+/// Ops with a number of operations for each element of a view: the op, the view, the number.
+const PER_ELEMENT: [(&str, &str, u64); 24] = [
+    ("activate", "y", 1),
+    ("activate_backward", "dx", 2),
+    ("adam_step", "w", 12),
+    ("add_layer_norm", "y", 8),
+    ("axpby", "y", 3),
+    ("binary", "y", 1),
+    ("binary_scalar", "y", 1),
+    ("cross_entropy", "dlogits", 6),
+    ("cross_entropy_probs", "dlogits", 10),
+    ("dropout", "y", 1),
+    ("layer_norm", "y", 7),
+    ("layer_norm_backward", "dx", 13),
+    ("map", "y", 1),
+    ("reduce", "x", 1),
+    ("rms_norm", "y", 4),
+    ("rms_norm_backward", "dx", 9),
+    ("scale_columns", "y", 1),
+    ("scale_loss", "y", 1),
+    ("scatter_add", "g", 1),
+    ("sgd_step", "w", 4),
+    ("softmax", "y", 5),
+    ("softmax_backward", "dx", 4),
+    ("square_sums", "g", 2),
+    ("sum_axis", "x", 1),
+];
+
+/// The floating-point operations of a call, from the sizes that its span shows.
+fn flop(op: &str, args: &Value) -> Option<u64> {
+    let text = |field: &str| args[field].as_str().unwrap().to_owned();
+    // ` m=3 ` in ` batch=[1, 2] m=3 n=5 `
+    let shown = |field: &str, name: &str| {
+        let (list, name) = (format!(" {} ", text(field)), format!(" {name}="));
+        let (_, rest) = list.split_once(&name).unwrap_or_else(|| panic!("{name} in {list}"));
+        let end = if rest.starts_with('[') { rest.find(']').unwrap() + 1 } else { rest.find(' ').unwrap() };
+        rest[..end].to_owned()
+    };
+    let size = |name: &str| shown("params", name).parse::<u64>().unwrap();
+    let product = |names: &[&str]| names.iter().map(|name| size(name)).product::<u64>();
+    let is_constant = || ["Constant", "MemberConstants"].contains(&&shown("params", "inputs")[..]);
+    let gru = |inputs: u64| {
+        6 * product(&["members", "batch", "hidden"]) * (inputs * size("input") + size("steps") * size("hidden"))
+    };
+    if let Some((_, view, each)) = PER_ELEMENT.iter().find(|(name, ..)| *name == op) {
+        return Some(each * shown("views", view).parse::<u64>().unwrap());
+    }
+    Some(match op {
+        "gemm" => {
+            let batch = shown("params", "batch");
+            let matrices =
+                batch.trim_matches(['[', ']']).split(", ").map(|n| n.parse::<u64>().unwrap()).product::<u64>();
+            2 * matrices * product(&["m", "n", "k"])
+        }
+        "attention" => 4 * product(&["batch", "heads", "queries", "keys", "dim"]),
+        "attention_backward" => 10 * product(&["batch", "heads", "queries", "keys", "dim"]),
+        "gru_forward" => gru(if is_constant() { size("steps").min(1) } else { size("steps") }),
+        "gru_backward" => gru(0),
+        "rssm_rollout" => {
+            let (rows, steps) = (2 * product(&["members", "batch"]), size("steps"));
+            let back = shown("params", "feedback") == "State";
+            let inputs = if is_constant() && !back { steps.min(1) } else { steps };
+            let states_back = if back { steps.saturating_sub(1) } else { 0 };
+            let head = steps * (size("hidden") + size("stochastic"));
+            gru(inputs) + rows * (head + states_back * product(&["hidden", "input"]))
+        }
+        "rssm_loss" => 2 * product(&["members", "rows"]) * (size("hidden") + size("stochastic")),
+        "tall_gram" => product(&["rows", "cols"]) * (size("cols") + 1),
+        "tall_product" => 2 * product(&["rows", "inner", "cols"]),
+        "chol_inverse" => 2 * size("side").pow(3) / 3,
+        _ => return None,
+    })
+}
+
 #[test]
 fn every_op_of_the_suite_is_in_its_profile_with_its_shape() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,6 +132,10 @@ fn every_op_of_the_suite_is_in_its_profile_with_its_shape() {
         assert!(event["cat"] == "trefoil" && event["ts"].is_number() && args["backend"] == "cpu", "{event}");
         let field = if all_ops().contains(name) { "views" } else { "bytes" };
         assert!(["finish", "fork", "join", "record", "replay"].contains(&name) || !args[field].is_null(), "{event}");
+        if field == "views" {
+            let counted = args["flop"].as_str().map(|flop| flop.parse::<u64>().unwrap());
+            assert_eq!(counted, flop(name, args), "{event}");
+        }
     }
     let gemm = events.iter().find(|event| event["ph"] == "B" && event["name"] == "gemm").unwrap();
     assert!(gemm["args"]["params"].as_str().unwrap().contains(" m="), "{gemm}");

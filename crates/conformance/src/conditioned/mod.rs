@@ -7,16 +7,16 @@ mod buffer;
 mod ops;
 mod short;
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, PlainElement, Queue, Record, Register};
 use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
 
 pub(crate) use self::buffer::ConditionedBuf;
-use self::buffer::{GUARD, guard};
+use self::{
+    buffer::{GUARD, guard},
+    short::ShortViews,
+};
 
 /// How ops and buffers of the wrapped queue are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +35,12 @@ pub struct Conditioned {
     queue: AnyQueue,
     how: How,
     faults: Arc<Mutex<Vec<String>>>,
-    /// The views that were refused one element short, each after its op.
-    refused: Arc<Mutex<BTreeSet<(&'static str, &'static str)>>>,
+    short: Arc<Mutex<ShortViews>>,
 }
 
 impl Conditioned {
     fn new(queue: AnyQueue, how: How) -> Self {
-        Self { queue, how, faults: Arc::default(), refused: Arc::default() }
+        Self { queue, how, faults: Arc::default(), short: Arc::default() }
     }
 
     /// `queue` as it is.

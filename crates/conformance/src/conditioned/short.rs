@@ -1,6 +1,9 @@
 //! Ops with one view an element short, which a queue must refuse.
 
-use std::{collections::BTreeSet, sync::PoisonError};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::PoisonError,
+};
 
 use backend_api::{
     BackendError, BufferMut, BufferRef, Element,
@@ -36,11 +39,37 @@ impl GivenViews {
     }
 }
 
+/// An op and the views that it was given.
+///
+/// An op with an optional view is two ops: its checks may depend on whether the view is there.
+pub(super) type Form = (&'static str, Vec<&'static str>);
+
+/// For each form of an op, its views, and whether they were refused one element short.
+pub(super) type ShortViews = BTreeMap<Form, BTreeMap<&'static str, bool>>;
+
 impl Conditioned {
     /// The views that were refused one element short, each after its op.
     #[must_use]
     pub fn refused(&self) -> BTreeSet<(&'static str, &'static str)> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.views_of_forms(true).into_iter().map(|(op, _, view)| (op, view)).collect()
+    }
+
+    /// The views with elements that were never refused one element short.
+    ///
+    /// Each follows its op, and the views that the op was given with it.
+    #[must_use]
+    pub fn accepted(&self) -> BTreeSet<(&'static str, Vec<&'static str>, &'static str)> {
+        self.views_of_forms(false)
+    }
+
+    /// The views of all forms that were refused one element short, or were not.
+    fn views_of_forms(&self, refused: bool) -> BTreeSet<(&'static str, Vec<&'static str>, &'static str)> {
+        let short = self.short.lock().unwrap_or_else(PoisonError::into_inner);
+        let views = short.iter().flat_map(|((op, given), views)| {
+            let views = views.iter().filter(move |&(_, &was_refused)| was_refused == refused);
+            views.map(move |(view, _)| (*op, given.clone(), *view))
+        });
+        views.collect()
     }
 
     /// Submits `op` to the queue inside, after attempts with each of its views an element short.
@@ -50,10 +79,14 @@ impl Conditioned {
         views: &GivenViews,
         op: &mut Attempt<'_>,
     ) -> Result<(), BackendError> {
-        for (at, view) in self.to_shorten(name, views) {
-            let is_valid = op(OpAction::Check, None).is_ok();
-            if is_valid && op(OpAction::Check, Some(at)).is_err() {
-                self.note_short(name, view, op(OpAction::Run(&self.queue), Some(at)));
+        let form = (name, views.0.iter().map(|&(name, _)| name).collect());
+        for (at, view) in self.to_shorten(&form, views) {
+            if op(OpAction::Check, None).is_err() {
+                break; // a case of a refused op
+            }
+            match op(OpAction::Check, Some(at)) {
+                Err(_) => self.note_short(&form, view, op(OpAction::Run(&self.queue), Some(at))),
+                Ok(()) => self.note_accepted(&form, view),
             }
         }
         self.submit(|queue| op(OpAction::Run(queue), None))
@@ -61,26 +94,32 @@ impl Conditioned {
 
     /// The views of an op to shorten: the index among the given views, and the name.
     ///
-    /// These are views with an element to lose that were not refused yet.
-    fn to_shorten(&self, op: &'static str, views: &GivenViews) -> Vec<(usize, &'static str)> {
+    /// These are views with an element to lose that were not refused yet in this form.
+    fn to_shorten(&self, form: &Form, views: &GivenViews) -> Vec<(usize, &'static str)> {
         if self.how != How::AsItIs {
             return Vec::new();
         }
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let short = self.short.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_refused = |name: &str| short.get(form).is_some_and(|views| views.get(name) == Some(&true));
         let views = views.0.iter().enumerate();
-        views
-            .filter(|&(_, &(name, len))| len > 0 && !refused.contains(&(op, name)))
-            .map(|(at, &(name, _))| (at, name))
-            .collect()
+        views.filter(|(_, (name, len))| *len > 0 && !was_refused(name)).map(|(at, &(name, _))| (at, name)).collect()
     }
 
-    /// Notes the outcome of `op` with `view` one element short, which must be a refusal by name.
-    pub(crate) fn note_short(&self, op: &'static str, view: &'static str, outcome: Result<(), BackendError>) {
+    /// Notes that the check of an op took it with `view` one element short.
+    fn note_accepted(&self, form: &Form, view: &'static str) {
+        let mut short = self.short.lock().unwrap_or_else(PoisonError::into_inner);
+        short.entry(form.clone()).or_default().entry(view).or_insert(false);
+    }
+
+    /// Notes the outcome of an op with `view` one element short, which must be a refusal by name.
+    pub(crate) fn note_short(&self, form: &Form, view: &'static str, outcome: Result<(), BackendError>) {
+        let op = form.0;
         match outcome {
             Err(BackendError::Length { op: named, .. } | BackendError::Unsupported { op: named, .. })
                 if named == op =>
             {
-                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert((op, view));
+                let mut short = self.short.lock().unwrap_or_else(PoisonError::into_inner);
+                short.entry(form.clone()).or_default().insert(view, true);
             }
             other => self.note_fault(format!(
                 "`{view}` of `{op}` was an element short: expected a refusal that names the op, got {other:?}"
@@ -155,11 +194,12 @@ mod tests {
     fn a_short_view_that_is_not_refused_by_name_is_reported() {
         let q = Conditioned::plain(AnyQueue::Cpu(runtime::cpu().unwrap()));
         let length = |op| Err(BackendError::Length { op, view: "x", expected: 2, got: 1 });
-        q.note_short("softmax", "x", length("softmax"));
+        let form = ("softmax", vec!["x", "y"]);
+        q.note_short(&form, "x", length("softmax"));
         assert_eq!(q.faults(), Vec::<String>::new());
         assert_eq!(q.refused(), BTreeSet::from([("softmax", "x")]));
         for outcome in [Ok(()), length("rms_norm"), Err(BackendError::MixedBackend { op: "softmax" })] {
-            q.note_short("softmax", "y", outcome);
+            q.note_short(&form, "y", outcome);
             assert!(q.faults()[0].starts_with("`y` of `softmax` was an element short: expected a refusal"));
         }
         assert!(!q.refused().contains(&("softmax", "y")));
@@ -173,6 +213,10 @@ mod tests {
         q.activate(Activate { f, len: x.len(), x: Some(x.view()), y: y.view_mut() }).unwrap();
         assert_eq!(q.download(&y).unwrap(), [1.0, 0.0]);
         assert_eq!(q.refused(), BTreeSet::from([("activate", "x"), ("activate", "y")]));
+        // In place it has other views. Its only one has an element to lose, so it is not accepted.
+        q.activate(Activate { f, len: 2, x: None, y: y.view_mut() }).unwrap();
+        assert_eq!(q.short.lock().unwrap().len(), 2);
+        assert_eq!(q.accepted(), BTreeSet::new());
         assert_eq!(q.faults(), Vec::<String>::new());
     }
 }

@@ -240,9 +240,9 @@ fn map<L: Floats, F: ActivationFunction>(l: L, x: &[f32], y: &mut [f32]) {
 }
 
 /// `y = f(y)`.
-pub(crate) struct InPlace<'a> {
-    pub(crate) f: Activation,
-    pub(crate) y: &'a mut [f32],
+pub(super) struct InPlace<'a> {
+    pub(super) f: Activation,
+    pub(super) y: &'a mut [f32],
 }
 
 impl<L: Floats> LaneKernel<L> for InPlace<'_> {

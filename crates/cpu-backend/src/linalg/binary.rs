@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// `y = f(a, b)`, or `y = f(y, b)` without `a`. The parameters fit the views.
-pub(crate) fn binary<T: Real>(q: &CpuQueue, p: &BinaryParams, a: Option<&[T]>, b: &[T], y: &mut [T]) {
+pub(super) fn binary<T: Real>(q: &CpuQueue, p: &BinaryParams, a: Option<&[T]>, b: &[T], y: &mut [T]) {
     if y.is_empty() {
         return;
     }

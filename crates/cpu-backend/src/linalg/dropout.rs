@@ -35,10 +35,10 @@ impl<L: Floats> LaneKernel<L> for Dropped<'_> {
 }
 
 /// [`Dropped`] with what y holds as x.
-pub(crate) struct DroppedInPlace<'a> {
-    pub(crate) p: &'a DropoutParams,
-    pub(crate) first: u64,
-    pub(crate) y: &'a mut [f32],
+pub(super) struct DroppedInPlace<'a> {
+    pub(super) p: &'a DropoutParams,
+    pub(super) first: u64,
+    pub(super) y: &'a mut [f32],
 }
 
 impl<L: Floats> LaneKernel<L> for DroppedInPlace<'_> {
@@ -51,7 +51,7 @@ impl<L: Floats> LaneKernel<L> for DroppedInPlace<'_> {
 }
 
 /// The parameters with the step of an optimizer's record, if there is one.
-pub(crate) fn of_step(p: &DropoutParams, state: Option<&[StepState]>) -> DropoutParams {
+pub(super) fn of_step(p: &DropoutParams, state: Option<&[StepState]>) -> DropoutParams {
     let begun = state.and_then(|state| state.first()).map_or(0, StepState::begun);
     DropoutParams { step: p.step.wrapping_add(begun), ..*p }
 }

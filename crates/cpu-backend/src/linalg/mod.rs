@@ -3,9 +3,9 @@
 pub(crate) mod activation;
 mod attention;
 mod axes;
-pub(crate) mod binary;
+mod binary;
 pub(crate) mod convert;
-pub(crate) mod dropout;
+mod dropout;
 mod elementwise;
 pub(crate) mod fold;
 mod gemm;

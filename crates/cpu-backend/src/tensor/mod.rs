@@ -1,4 +1,4 @@
-//! Maps, forms in place, copies between layouts, conversions, reductions and rows by index.
+//! Maps, copies between layouts, conversions, reductions and rows by index.
 
 mod arg_max;
 mod copy;

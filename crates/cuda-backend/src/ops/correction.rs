@@ -40,7 +40,8 @@ impl CorrectionOps for CudaQueue {
         let launch = over_elements(self.kernel("correction_apply")?, y.len()).value("p", params);
         let launch = launch.value("len", &(y.len() as u64)).input("predictions", predictions);
         let launch = launch.input("a", a).input("b", b).output("y", &y);
-        // SAFETY: `ApplyCorrection::check` verified that all views have one length, the kernel's.
+        // SAFETY: `ApplyCorrection::check` verified that all views have one length, the kernel's. `y` may be the
+        // predictions.
         unsafe { launch.launch() }
     }
 

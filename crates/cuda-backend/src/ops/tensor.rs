@@ -97,7 +97,7 @@ impl TensorOps for CudaQueue {
         let x = x.unwrap_or_else(|| y.as_ref());
         let launch = over_elements(self.kernel(MAP.of::<T>())?, y.len());
         let launch = launch.value("p", params).value("len", &(y.len() as u64)).input("x", x).output("y", &y);
-        // SAFETY: `Map::check` verified that x and y have one length, the kernel's.
+        // SAFETY: `Map::check` verified that x and y have one length, the kernel's. `y` may be `x`.
         unsafe { launch.launch() }
     }
 
@@ -164,7 +164,7 @@ impl TensorOps for CudaQueue {
         let launch = over_elements(self.kernel(SELECT.of::<T>())?, y.len());
         let launch = launch.value("len", &(y.len() as u64)).input("mask", mask);
         let launch = launch.input("a", a).input("b", b).output("y", &y);
-        // SAFETY: `Select::check` verified that all views have one length, the kernel's.
+        // SAFETY: `Select::check` verified that all views have one length, the kernel's. `y` may be `a`.
         unsafe { launch.launch() }
     }
 

@@ -2,9 +2,9 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{Softmax, SoftmaxBackward, SoftmaxKind},
+    ops::linalg::{Softmax, SoftmaxBackward},
 };
-use core_types::params::rows::{AxisParams, SoftmaxParams};
+use core_types::params::rows::{AxisParams, SoftmaxKind, SoftmaxParams};
 
 use super::mask::{Mask, PackedMask};
 use crate::{

@@ -19,7 +19,7 @@ use core_types::{
 pub use super::sets::AirOps;
 use crate::{
     BufferRef,
-    ops::{columns::check_log, lengths::pow2, op},
+    ops::{columns::check_log, op, op::lengths::pow2},
 };
 use program::UncheckedProgram;
 

@@ -7,7 +7,7 @@ use core_types::params::{
 
 use crate::{
     Real,
-    ops::{flop::of_attention, op},
+    ops::{op, op::flop::of_attention},
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).

@@ -8,8 +8,8 @@ use core_types::params::{
 use crate::{
     BufferMut, BufferRef, Real,
     ops::{
-        flop::each,
         op,
+        op::flop::each,
         tensor::shape::{check_rank, is_row_major, product, reached},
     },
 };
@@ -102,7 +102,7 @@ op! {
         let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
     }
     valid(self) {
-        self.a.is_some() || is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";
+        self.a.is_some() || is_row_major(p.rank, &p.shape, &p.a_strides), "expected row-major strides of a, which is left out";
     }
     flop(self) {
         each(1, self.y.len())

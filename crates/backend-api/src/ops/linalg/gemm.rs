@@ -7,7 +7,7 @@ use core_types::params::{
 
 use crate::{
     Real,
-    ops::{flop::of_gemm, op},
+    ops::{op, op::flop::of_gemm},
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).

@@ -2,7 +2,7 @@
 
 use crate::{
     BufferMut, BufferRef, Real,
-    ops::{flop::each, op},
+    ops::{op, op::flop::each},
 };
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).

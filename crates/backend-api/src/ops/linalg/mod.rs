@@ -12,7 +12,6 @@ pub use gemm::Gemm;
 pub use loss::{CrossEntropy, CrossEntropyProbs};
 pub use rows::{
     AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
-    SoftmaxKind,
 };
 
 pub use super::sets::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps};

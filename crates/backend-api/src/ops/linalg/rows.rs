@@ -1,16 +1,13 @@
 //! Ops along one axis: softmax and the normalisations.
 
-use core::fmt::Debug;
-
-use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
+use core_types::params::rows::{AxisParams, NormParams, SoftmaxKind, SoftmaxParams};
 
 use crate::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real, Ref,
     ops::{
-        Access, Described, MapViews, Sizes, View,
-        flop::each,
-        lengths::{Lengths, require},
-        op,
+        Access, Described, MapViews, View, op,
+        op::flop::each,
+        op::lengths::{Lengths, require},
     },
 };
 
@@ -43,8 +40,8 @@ macro_rules! row_ops {
 op! {
     /// `y_c = exp(x_c - max x) / sum_j exp(x_j - max x)` along the axis, or its logarithm.
     ///
-    /// The logarithm is `(x_c - max x) - ln sum_j exp(x_j - max x)`, with which a finite element has
-    /// a finite y: at least the least number of its type.
+    /// The logarithm is `(x_c - max x) - ln sum_j exp(x_j - max x)`. The logarithm of a finite
+    /// element is finite: at least the least number of its type.
     ///
     /// Elements that the mask leaves out count as -inf; a row without any other element gives
     /// zeros, or -inf for logarithms. NaN and +inf in a row make the row NaN, and so does a row whose
@@ -200,7 +197,7 @@ op! {
     /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`.
     ///
     /// This normalises by the root mean square. The notes of [`LayerNorm`] on the variance apply to
-    /// the mean square, and those on x.
+    /// the mean square. Without x it is for inference: [`RmsNormBackward`] reads the rows.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
@@ -250,22 +247,6 @@ op! {
     }
 }
 
-/// Softmax or its logarithm, as kernels number them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum SoftmaxKind {
-    /// Softmax.
-    Softmax,
-    /// Log-softmax.
-    Log,
-}
-
-impl Sizes for SoftmaxKind {
-    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
-        see(name, self);
-    }
-}
-
 /// Which elements a softmax leaves out.
 ///
 /// Masks hold `mask_period x len x inner` elements; the mask of outer index o is number
@@ -291,7 +272,7 @@ impl<'a, Q: Queue + 'a> Clone for RowMask<'a, Q> {
 
 impl<'a, Q: Queue + 'a> Copy for RowMask<'a, Q> {}
 
-impl<'a, Q: Queue + 'a> Debug for RowMask<'a, Q> {
+impl<'a, Q: Queue + 'a> core::fmt::Debug for RowMask<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::None => "None",

@@ -25,7 +25,7 @@ use core_types::{
 pub use super::sets::ShareOps;
 use crate::{
     BufferRef,
-    ops::{fss::GROUP, lengths::pow2, op},
+    ops::{fss::GROUP, op, op::lengths::pow2},
 };
 pub use shape::{BitShape, WordShape};
 

@@ -13,7 +13,7 @@ use core_types::params::{
 pub use super::sets::TensorOps;
 use crate::{
     BufferMut, BufferRef, DType, Queue, Real,
-    ops::{flop::each, op},
+    ops::{op, op::flop::each},
 };
 use shape::{check_rank, is_nested, map_fault, product, reached};
 pub use strided::StridedElement;
@@ -25,8 +25,7 @@ macro_rules! tensor_ops {
     ($with:ident $($queue:ident)?) => {
         $with! {
             $([$queue])?
-            /// Maps, copies between layouts, conversions, reductions and rows by
-            /// index.
+            /// Maps, copies between layouts, conversions, reductions and rows by index.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that
             /// the shape and the other views imply, and [`BackendError::Unsupported`] for

@@ -5,7 +5,7 @@ use core_types::params::{
     tensor::{Function, MapParams},
 };
 
-use crate::{BackendError, ops::lengths::require};
+use crate::{BackendError, ops::op::lengths::require};
 
 /// The axes in use.
 fn axes(rank: u32, shape: &[u64; MAX_RANK]) -> &[u64] {

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{NoUninit, Pod, Zeroable};
 
 use crate::params::sizes::{Sizes, sizes};
 
@@ -28,6 +28,22 @@ impl AxisParams {
     #[must_use]
     pub const fn elements(&self) -> u64 {
         self.outer.wrapping_mul(self.len).wrapping_mul(self.inner)
+    }
+}
+
+/// Softmax or its logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum SoftmaxKind {
+    /// Softmax.
+    Softmax,
+    /// Log-softmax.
+    Log,
+}
+
+impl Sizes for SoftmaxKind {
+    fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        see(name, self);
     }
 }
 

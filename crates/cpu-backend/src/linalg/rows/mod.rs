@@ -12,10 +12,9 @@ use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
         AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
-        SoftmaxKind,
     },
 };
-use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams};
+use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxKind};
 
 use self::{norm::NormRows, norm_backward::NormBackward};
 use super::reals::Reals;

@@ -6,10 +6,10 @@ use backend_api::{
     BackendError, Budget, Queue, Real,
     ops::linalg::{
         CrossEntropy, LayerNorm, LayerNormBackward, LossOps, RmsNorm, RmsNormBackward, RowMask, RowOps, Softmax,
-        SoftmaxBackward, SoftmaxKind,
+        SoftmaxBackward,
     },
 };
-use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
+use core_types::params::rows::{AxisParams, NormParams, SoftmaxKind, SoftmaxParams};
 use cpu_backend::{CpuConfig, CpuQueue, Simd, SimdLevel};
 use half::bf16;
 

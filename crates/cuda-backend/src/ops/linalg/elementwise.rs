@@ -28,7 +28,7 @@ impl ElementwiseOps for CudaQueue {
         let x = x.unwrap_or_else(|| y.as_ref());
         let launch = over_elements(self.kernel(ACTIVATE.of::<T>())?, x.len());
         let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", &y);
-        // SAFETY: `Activate::check` verified that x and y are equally long; the length is theirs.
+        // SAFETY: `Activate::check` verified that x and y are equally long; the length is theirs. `y` may be `x`.
         unsafe { launch.launch() }
     }
 
@@ -56,8 +56,9 @@ impl ElementwiseOps for CudaQueue {
             launch.value("p", &BinaryParams { rank: rank as u32, ..*p }).value("len", &len)
         };
         let launch = launch.input("a", a).input("b", b).output("y", &y);
-        // SAFETY: `Binary::check` verified that y has the elements of the shape of `p`, whose number is the length, and that the
-        // strides stay inside a and b: without gaps, both are at least as long as y. No axis is empty, since y is not.
+        // SAFETY: `Binary::check` verified that y has the elements of the shape of `p`, whose number is the length, and
+        // that the strides stay inside a and b: without gaps, both are at least as long as y. If a is y, its strides are
+        // row-major, and each thread reads an element before it writes it. No axis is empty, since y is not.
         unsafe { launch.launch() }
     }
 
@@ -102,7 +103,7 @@ impl ElementwiseOps for CudaQueue {
         let launch = launch.value("p", &words(params)).value("len", &(x.len() as u64));
         let launch = launch.input_if("state", state).input("x", x).output("y", &y);
         // SAFETY: `Dropout::check` verified that x and y are equally long, and that there is one record if there is any; the
-        // length is theirs.
+        // length is theirs. `y` may be `x`.
         unsafe { launch.launch() }
     }
 }

@@ -62,11 +62,10 @@ impl RowOps for CudaQueue {
             let group = RowGroup::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
             self.kernel(group.of(SOFTMAX).of::<T>())?.grid(group.grid(p.axis.outer))
         };
-        let launch =
-            launch.value("p", p).value("kind", &(kind as u32)).value("causal", &u32::from(causal)).input("x", x);
+        let launch = launch.value("p", p).value("kind", &kind).value("causal", &u32::from(causal)).input("x", x);
         let launch = launch.input_if("keep", keep).input_if("addend", addend).output("y", &y);
         // SAFETY: the op has checked that x, y and the mask have the sizes of `p` and that the period is not zero. No axis
-        // is empty, since y is not, and the kernels of rows run if `inner` is 1.
+        // is empty, since y is not, and the kernels of rows run if `inner` is 1. `y` may be `x`.
         unsafe { launch.launch() }
     }
 
@@ -83,7 +82,7 @@ impl RowOps for CudaQueue {
             let group = RowGroup::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
             self.kernel(group.of(SOFTMAX_BACKWARD).of::<T>())?.grid(group.grid(p.outer))
         };
-        let launch = launch.value("p", p).value("kind", &(kind as u32)).input("y", y).input("g", g).output("dx", &dx);
+        let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", &dx);
         // SAFETY: the op has checked that y, g and dx have the size of `p`. No axis is empty, since dx is not, and the
         // kernels of rows run if `inner` is 1.
         unsafe { launch.launch() }

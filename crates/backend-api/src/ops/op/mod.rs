@@ -1,5 +1,8 @@
 //! What all records of ops have in common.
 
+pub(super) mod flop;
+pub(super) mod lengths;
+
 use crate::{BackendError, Element, Mut, Queue, Ref};
 
 /// A view of an op.
@@ -299,7 +302,7 @@ macro_rules! op {
             const DOC: &'static str = concat!($($doc, "\n"),*);
             const REFUSALS: &'static [&'static str] = $crate::ops::op::refusals! { $($rules)* };
 
-            $crate::ops::op::flop! { $($rules)* }
+            $crate::ops::op::flop_of! { $($rules)* }
 
             fn each_view(&self, see: &mut dyn FnMut($crate::ops::View)) {
                 self.show(see);
@@ -353,7 +356,7 @@ macro_rules! refusals {
 }
 
 /// The method `flop` of an op, from its rules.
-macro_rules! flop {
+macro_rules! flop_of {
     (
         $(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?
         $(valid($that:ident) { $($valid:tt)* })?
@@ -391,7 +394,7 @@ macro_rules! check {
             const OP: &str = $op;
             $($sizes)*
             #[allow(unused_mut, reason = "an op may have no view of a certain length")]
-            let mut lengths = $crate::ops::lengths::Lengths::new($op);
+            let mut lengths = $crate::ops::op::lengths::Lengths::new($op);
             $($crate::ops::op::compare!($kind, stringify!($field), $this.$field, lengths, $($len)*);)*
             lengths.finish()?;
             $($(
@@ -436,7 +439,7 @@ macro_rules! compare {
         $lengths.exactly(
             $name,
             $crate::ops::op::view_len!($kind, $field),
-            &[$($crate::ops::lengths::IntoSize::size($size)),+],
+            &[$($crate::ops::op::lengths::IntoSize::size($size)),+],
         )
     };
 }
@@ -485,7 +488,7 @@ macro_rules! views {
 
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $name<$a, $q $(, $t)?> {
             /// Compares the views with their lengths.
-            pub(crate) fn compare(&self, lengths: &mut $crate::ops::lengths::Lengths, $($size: $size_type),*) {
+            pub(crate) fn compare(&self, lengths: &mut $crate::ops::op::lengths::Lengths, $($size: $size_type),*) {
                 $($sizes)*
                 $($crate::ops::op::compare!($kind, stringify!($field), self.$field, lengths, $($len)*);)*
             }
@@ -552,6 +555,6 @@ macro_rules! record {
 }
 
 pub(crate) use {
-    access, check, compare, describe, field_type, flop, len_doc, lend_field, map_field, op, out, out_type, record,
+    access, check, compare, describe, field_type, flop_of, len_doc, lend_field, map_field, op, out, out_type, record,
     refusals, shorten_field, show_field, show_size, value, view_len, views,
 };

@@ -1,4 +1,4 @@
-//! Floating-point operations of ops, saturating: see [`Op::flop`](super::op::Op::flop).
+//! Floating-point operations of ops, saturating: see [`Op::flop`](super::Op::flop).
 
 use core_types::params::{
     attention::AttentionParams,
@@ -7,41 +7,41 @@ use core_types::params::{
 };
 
 /// `operations` for each of `elements`.
-pub(super) fn each(operations: u64, elements: usize) -> u64 {
+pub(in crate::ops) fn each(operations: u64, elements: usize) -> u64 {
     product(&[operations, elements as u64])
 }
 
-pub(super) fn product(factors: &[u64]) -> u64 {
+pub(in crate::ops) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, &factor| product.saturating_mul(factor))
 }
 
 /// `2 m n k` for each matrix of the batch.
-pub(super) fn of_gemm(p: &GemmParams) -> u64 {
+pub(in crate::ops) fn of_gemm(p: &GemmParams) -> u64 {
     product(&[2, p.m, p.n, p.k, product(&p.batch)])
 }
 
 /// `2 queries keys dim` for each product of each head.
-pub(super) fn of_attention(products: u64, p: &AttentionParams) -> u64 {
+pub(in crate::ops) fn of_attention(products: u64, p: &AttentionParams) -> u64 {
     product(&[2, products, p.batch, p.heads, p.queries, p.keys, p.dim])
 }
 
 /// `6 batch hidden (inputs input + steps hidden)` for each member.
 ///
-/// `inputs` is the number of products with an input: three gates multiply each input once.
-pub(super) fn of_gru(p: &GruParams, inputs: u64) -> u64 {
+/// `inputs` is the number of steps whose input is multiplied: three gates multiply it once.
+pub(in crate::ops) fn of_gru(p: &GruParams, inputs: u64) -> u64 {
     let of_inputs = inputs.saturating_mul(p.input);
     product(&[6, p.members, p.batch, p.hidden, of_inputs.saturating_add(p.steps.saturating_mul(p.hidden))])
 }
 
 /// [`of_gru`] for inputs of one form: those that are constant are multiplied once.
-pub(super) fn of_gru_forward(p: &GruParams) -> u64 {
+pub(in crate::ops) fn of_gru_forward(p: &GruParams) -> u64 {
     of_gru(p, if p.inputs.is_constant() { p.steps.min(1) } else { p.steps })
 }
 
 /// The steps, the head's product with each combined state, and the map of states that are fed back.
 ///
 /// The last state is not mapped to features.
-pub(super) fn of_rollout(p: &RolloutParams) -> u64 {
+pub(in crate::ops) fn of_rollout(p: &RolloutParams) -> u64 {
     let gru = &p.gru;
     let is_fed_back = p.feedback == Feedback::State;
     let steps = if is_fed_back { of_gru(gru, gru.steps) } else { of_gru_forward(gru) };
