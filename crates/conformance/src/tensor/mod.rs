@@ -31,7 +31,9 @@ pub fn specs() -> Vec<OpSpec> {
 
 /// Random words of 64 bits.
 fn long_words(source: &mut InputSource, count: usize) -> Vec<u64> {
-    (0..count).map(|_| u64::from(source.word()) << 33 ^ u64::from(source.word())).list()
+    // Three words of 31 bits.
+    let mut word = || u64::from(source.word());
+    (0..count).map(|_| word() << 62 ^ word() << 31 ^ word()).list()
 }
 
 /// The patterns of elements, all NaN alike.

@@ -75,7 +75,7 @@ pub trait Functional: Queue {
     /// As [`Tensor::alloc`].
     fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>>;
 
-    /// A row-major copy, of floats, booleans or u32.
+    /// A row-major copy, of floats, booleans, u32 or u64.
     ///
     /// # Errors
     /// As [`copy`](crate::copy).

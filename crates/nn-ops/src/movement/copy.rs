@@ -9,7 +9,7 @@ use crate::{
     tensor::{Layout, TensorMut, TensorRef},
 };
 
-/// `y = x` for tensors of any layout, of floats, booleans or u32.
+/// `y = x` for tensors of any layout, of floats, booleans, u32 or u64.
 ///
 /// x is broadcast to the shape of y by the rules of NumPy.
 ///
@@ -39,7 +39,7 @@ pub fn copy<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>, y: T
     Ok(T::copy_strided(q, &params, q.shorten(x.view()), q.shorten_mut(y.into_view()))?)
 }
 
-/// Concatenates the parts along `axis` of a row-major tensor, of floats, booleans or u32.
+/// Concatenates the parts along `axis` of a row-major tensor, of floats, booleans, u32 or u64.
 ///
 /// The parts fill all of y, with a copy for each.
 ///

@@ -141,6 +141,8 @@ op! {
 
 op! {
     /// [`CopyStrided`] of words of 64 bits, such as shares of a secret.
+    ///
+    /// No branch and no address depends on a word.
     pub struct CopyStridedU64<'a, Q> as "copy_strided_u64" {
         /// Shape and strides.
         params: plain &'a CopyParams,
