@@ -14,8 +14,8 @@ use pfss::{
 
 use crate::{
     InferenceError, Words,
+    fixed_point::RING,
     keys::{deal::Deal, opened::WeightProduct, queue::KeyQueue},
-    tensor::RING,
     words::device::DeviceWords,
 };
 

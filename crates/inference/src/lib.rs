@@ -44,6 +44,7 @@ pub mod cost;
 pub mod digits;
 mod engine;
 mod error;
+mod fixed_point;
 pub mod folder;
 mod function;
 mod keys;
@@ -64,6 +65,7 @@ pub use architecture::Architecture;
 pub use call::Call;
 pub use engine::Engine;
 pub use error::{InferenceError, Outcome};
+pub use fixed_point::FRACTION_BITS;
 pub use function::{FunctionModel, ModelLimits};
 pub use keys::{
     deal::{Deal, Key},
@@ -77,5 +79,5 @@ pub use model_file::{ModelFile, ModelFileError};
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use preference::Preference;
-pub use tensor::{FRACTION_BITS, Tensor};
+pub use tensor::Tensor;
 pub use words::Words;

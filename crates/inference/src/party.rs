@@ -10,12 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::{
     Call, Engine, InferenceError, Model, Parameters, Words,
+    fixed_point::RING,
     keys::{
         opened::{OpenedKeys, WeightKeys, WeightProducts},
         queue::KeyQueue,
         stored::Keys,
     },
-    tensor::RING,
     words::device::DeviceWords,
 };
 

@@ -1,6 +1,6 @@
 //! A model in the clear: exactly what shares compute.
 
-use crate::{Call, Engine, FRACTION_BITS, InferenceError, Model, Parameters, Words, tensor::ONE};
+use crate::{Call, Engine, FRACTION_BITS, InferenceError, Model, Parameters, Words, fixed_point::ONE};
 
 /// The logits of images, `[count][classes]`.
 ///

@@ -102,7 +102,7 @@ mod tests {
     use pfss::MatrixShape;
 
     use super::*;
-    use crate::tensor::RING;
+    use crate::fixed_point::RING;
 
     #[test]
     fn messages_that_a_connection_does_not_carry_are_refused() {

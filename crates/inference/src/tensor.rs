@@ -2,24 +2,9 @@
 
 use core::{fmt, ops::Range};
 
-use pfss::{RangeError, Ring, SignedRange};
+use pfss::{RangeError, SignedRange};
 
 use crate::Words;
-
-/// Fraction bits of inputs, weights and activations. Products carry twice this number.
-pub const FRACTION_BITS: u32 = 12;
-
-/// The width of the ring of all values but products before their shift.
-pub(crate) const RING_BITS: u32 = 64;
-
-/// The ring of these values.
-pub(crate) const RING: Ring = match Ring::new(RING_BITS) {
-    Some(ring) => ring,
-    None => unreachable!(),
-};
-
-/// 1.0 in fixed point.
-pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 
 /// Words of a value, or of one share of it, with the range proven for every value.
 ///

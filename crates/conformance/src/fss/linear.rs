@@ -19,7 +19,9 @@ fn params(count: u32, period: u32, [alpha, beta, constant]: [u64; 3], bits: u32)
     LinearWordsParams { alpha, beta, constant, count, period, bits, reserved: 0 }
 }
 
-/// Compares the sums of `count` words and a row of `period` words, or of none, with those in 128 bits.
+/// Compares sums of `count` words and a row of `period` words with sums in 128 bits.
+///
+/// Without a period there is no row.
 fn expect(q: &Conditioned, count: u32, period: Option<u32>) -> Result<(), Failure> {
     let (x, row) = (words(1, count as usize), words(2, period.unwrap_or_default() as usize));
     let (device_x, device_row) = (q.upload(&x)?, q.upload(&row)?);

@@ -5,8 +5,8 @@ use pfss::SignedRange;
 use crate::{
     DeclaredLimits, InferenceError, NormPlacement, Preference, Tensor, TransformerShape,
     engine::{RecordedStep, Recorder},
+    fixed_point::ONE,
     model::{LayerBuilder, TransformerBlock, layer},
-    tensor::ONE,
 };
 
 /// The steps of one layer on `count` sequences, as in a transformer of one layer.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     InferenceError, Parameter, Tensor,
-    tensor::{FRACTION_BITS, ONE},
+    fixed_point::{FRACTION_BITS, ONE},
 };
 
 /// The weights of layer `index`, in the order of a file.
@@ -140,7 +140,7 @@ fn attention_weights(
     Ok(Tensor { words, range: weights.range })
 }
 
-/// The places of the scores of causal attention in one head's square, and of the square in them.
+/// The places of causal scores in one head's square, and of the square in them.
 fn causal_places(positions: usize) -> [Vec<Option<u32>>; 2] {
     let (mut pack, mut spread) = (Vec::new(), Vec::with_capacity(positions * positions));
     for (row, col) in (0..positions).flat_map(|row| (0..positions).map(move |col| (row, col))) {

@@ -16,9 +16,9 @@ use super::{
 use crate::{
     Architecture, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
     engine::Recorder,
+    fixed_point::ONE,
     function::{Execution, FunctionModel, ModelFunction, TracedFacts},
     model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head, elements},
-    tensor::ONE,
 };
 
 /// The epsilon of a layer norm, 1/16.
@@ -188,8 +188,8 @@ impl Layers<'_> {
     ///
     /// # Errors
     /// [`InferenceError::LayerValue`] for a name or a length that is not allowed, or an input of
-    /// another shape than the layer takes, or of another run. [`InferenceError::Layer`] if its range
-    /// cannot be proven. The errors of the engine that runs it.
+    /// another shape than the layer takes, or of another run. [`InferenceError::Layer`] if its
+    /// range cannot be proven. The errors of the engine that runs it.
     pub fn dense(&mut self, name: &str, x: &Value, outputs: u32, bias: bool) -> Result<Value, InferenceError> {
         self.apply(name, LayerKind::Dense { outputs, bias, limit: None }, x)
     }

@@ -6,7 +6,7 @@ use super::Model;
 use crate::{
     InferenceError, Tensor, Words,
     digits::{CLASSES, PIXELS},
-    tensor::{FRACTION_BITS, ONE},
+    fixed_point::{FRACTION_BITS, ONE},
 };
 
 impl Model {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Call, Engine, InferenceError, Preference, Tensor, Words,
-    tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
+    fixed_point::{FRACTION_BITS, ONE, RING, RING_BITS},
 };
 
 /// A model under construction: engine, limit on weight magnitudes, choice of gates.

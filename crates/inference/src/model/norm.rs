@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Call, InferenceError, Tensor,
-    tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
+    fixed_point::{FRACTION_BITS, ONE, RING, RING_BITS},
 };
 
 /// Added to the variance, 1/16: the smallest input of the reciprocal root.

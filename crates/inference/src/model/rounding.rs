@@ -8,7 +8,7 @@ use pfss::{AutoTrunc, Gate, PfssError, RangeError, Ring, SignedRange};
 
 use crate::{
     InferenceError, Tensor, Words,
-    tensor::{RING, RING_BITS},
+    fixed_point::{RING, RING_BITS},
 };
 
 /// A division by a power of two that rounds to nearest, for operands in a proven range.

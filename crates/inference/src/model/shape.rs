@@ -2,7 +2,7 @@
 
 use pfss::SignedRange;
 
-use crate::{InferenceError, Tensor, tensor::ONE};
+use crate::{InferenceError, Tensor, fixed_point::ONE};
 
 /// Where the layer norms of a transformer are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

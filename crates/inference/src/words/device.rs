@@ -213,7 +213,7 @@ fn narrower(x: Ring, y: Ring) -> Ring {
     if x.bits() < y.bits() { x } else { y }
 }
 
-/// The same shares in a ring of as many or fewer bits.
+/// The same shares in a ring of no more bits.
 fn in_ring<'q, Q: FssOps + TensorOps>(
     shares: Rc<DeviceShares<'q, Q>>,
     ring: Ring,
@@ -227,7 +227,7 @@ mod tests {
     use runtime::{AnyQueue, Choice, Domain, Settings};
 
     use super::*;
-    use crate::tensor::RING;
+    use crate::fixed_point::RING;
 
     fn queue(choice: Choice) -> AnyQueue {
         runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0

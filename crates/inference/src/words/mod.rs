@@ -154,7 +154,7 @@ impl Words {
         }
     }
 
-    /// These words, then those of `other`.
+    /// These words, then `other`.
     pub(crate) fn followed_by(&self, other: &Self) -> Self {
         match self.both(other) {
             Ok([x, y]) => [x, y].concat().into(),
@@ -185,7 +185,7 @@ impl Words {
         (0..words.len()).map(|index| words[position(index)]).collect::<Vec<_>>().into()
     }
 
-    /// Of each part of `part` words, at least 1, those of a range.
+    /// The words in a range of each part of `part` words, at least 1.
     pub(crate) fn slices(&self, part: usize, range: Range<usize>) -> Self {
         match self.host() {
             Ok(words) => {

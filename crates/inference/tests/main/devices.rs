@@ -258,10 +258,10 @@ const LAYER: &str = r#"{
 
 /// Both parties' calls of the driver in a run of one layer.
 ///
-/// Words that are sent come to the host, and nothing else. Each party has one copy for each round, of which the last
-/// is of its share of the results, and another for the second of two look-ups that travel together.
+/// Words that are sent come to the host, and nothing else. Each party has one copy for each round, the
+/// last of its share of the results, and another for the second of two look-ups that travel together.
 ///
-/// Copies to the device have bounds. For each of these messages the masks of what is sent go there, and the words that
+/// Copies to the device have bounds. For each of these messages the masks of sent words go there, and the words that
 /// it opens; for each deal its keys, and the public words of its step. Weights and inputs go there once: shares that
 /// came back to the host between two steps would have to go there again.
 ///

@@ -39,9 +39,9 @@ pub fn copy<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>, y: T
     Ok(T::copy_strided(q, &params, q.shorten(x.view()), q.shorten_mut(y.into_view()))?)
 }
 
-/// Concatenates the parts along `axis` of a row-major tensor, of floats, booleans, u32 or u64.
+/// Concatenates the parts along `axis` of a row-major tensor.
 ///
-/// The parts fill all of y, with a copy for each.
+/// Elements are floats, booleans, u32 or u64. The parts fill all of y, with a copy for each.
 ///
 /// ```
 /// use nn_ops::{Tensor, concat};

@@ -1,4 +1,6 @@
-//! Sums of shares and masking: `alpha x + beta row + constant`, where the row repeats over `x`.
+//! Sums of shares and masking: `alpha x + beta row + constant`.
+//!
+//! The row repeats over `x`.
 //!
 //! One op forms each sum, and takes its public factors with the launch. So `x + y` has the factors
 //! 1 and 1, `c x` has no row, and a masked input is `x` plus the row of `r`.
@@ -94,7 +96,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         Ok(Self::new(self.q, self.party, self.ring, copy_on(self.q, self.view())?))
     }
 
-    /// A sum with as many other shares.
+    /// A sum with other shares, one for each.
     fn with_other(&self, other: &Self, factors: Factors) -> Result<Self, PfssError> {
         self.check_alike(other)?;
         check_len("shares", self.len(), other.len())?;
@@ -189,7 +191,7 @@ pub(crate) fn masked<'q, Q: FssOps>(
         out
     };
     add_all(q, ring, inputs, out.view_mut())?;
-    // No mask is left there, and what is sent is not secret. On a processor, wiping it takes no call.
+    // No mask is left there, and sent words are not secret. On a processor, wiping it takes no call.
     out.set_public(!is_read);
     Ok(out)
 }

@@ -74,7 +74,7 @@ impl<'q, Q: FssOps> DeviceShares<'q, Q> {
         first.followed_by(first.ring, others)
     }
 
-    /// These shares and then those of all `others`, in `ring`.
+    /// These shares, then all `others`, in `ring`.
     pub(crate) fn followed_by(&self, ring: Ring, others: &[&Self]) -> Result<Self, PfssError> {
         let (q, mut start) = (self.q, 0);
         let len = self.len() + others.iter().map(|part| part.len()).sum::<usize>();

@@ -1,6 +1,6 @@
 //! Shares from and to memory of the caller's, and gates whose caller exchanges messages.
 //!
-//! Copies are functions of the caller's, which knows its memory: a copy within a device needs no
+//! The caller passes functions that copy from and to its memory. A copy within a device needs no
 //! host memory. Without a session, the caller sends masked inputs and openings itself, as with
 //! [`KeyBundle::mask`], [`MaskedKeys::eval`] and [`Pending::finish_with`].
 
@@ -102,7 +102,7 @@ pub enum StepOnDevice<'q, Q: FssOps> {
 
 /// A gate whose result stays in device memory, before its only exchange.
 ///
-/// The messages are those of [`Pending`].
+/// Its messages are the same as of [`Pending`].
 pub struct PendingOnDevice {
     pending: Pending,
     party: Party,
@@ -193,12 +193,16 @@ mod tests {
             for bits in [64, 37, 1] {
                 let x = words(70);
                 let shares = DeviceShares::written_by(q, Party::One, ring(bits), 70, |view| {
-                    Ok::<_, PfssError>(q.write(&x, view)?)
+                    Ok::<_, PfssError>(q.write_secret(&x, view)?)
                 });
                 let shares = shares.unwrap();
                 assert_eq!((shares.party(), shares.ring(), shares.len()), (Party::One, ring(bits), 70));
                 let expected: Vec<u64> = x.iter().map(|&x| ring(bits).reduce(x)).collect();
-                assert_eq!(shares.read_by(|view| Ok::<_, PfssError>(q.read(view)?)).unwrap(), expected, "{bits}");
+                assert_eq!(
+                    shares.read_by(|view| Ok::<_, PfssError>(q.read_secret(view)?)).unwrap(),
+                    expected,
+                    "{bits}"
+                );
             }
             let lost = || PfssError::Backend(BackendError::Unsupported { op: "copy", why: "a test refuses it" });
             let written = DeviceShares::written_by(q, Party::Zero, ring(64), 3, |_| Err(lost()));
@@ -222,7 +226,7 @@ mod tests {
                         let shares = DeviceShares::upload(q, party, gate.ring(), &x).unwrap();
                         let (masked, keys) = bundle.mask_on_device(&shares).unwrap();
                         let (expected, _) = keys.0.mask(&x).unwrap();
-                        assert_eq!(masked.read_by(|view| Ok::<_, PfssError>(q.read(view)?)).unwrap(), expected);
+                        assert_eq!(masked.read_by(|view| Ok::<_, PfssError>(q.read_secret(view)?)).unwrap(), expected);
                     }
                 }
             }

@@ -1,7 +1,8 @@
 //! Shares that stay in device memory between gates.
 //!
-//! A layer's masking, biases and residuals are sums in a ring, which one op computes. The host gets the masked inputs, and shares of each bit and
-//! word to be opened, which it masks. The words of the result stay:
+//! A layer's masking, biases and residuals are sums in a ring, which one op computes. The host gets
+//! the masked inputs, and shares of each bit and word to be opened, which it masks. The words of
+//! the result stay:
 //!
 //! 1. The share of `r` is copied to the device, or expanded there from party 0's seed. Its sum
 //!    with the share of the input is copied back and sent.
@@ -15,8 +16,8 @@
 //! each party chooses the form for itself. A gate runs the same steps in both forms, and only the
 //! place of its last sums differs. A queue that reads the host's memory gets no copy of keys.
 //!
-//! Memory that holds shares or keys is wiped when it is dropped. Masked inputs take the place of the
-//! masks, and are sent: they are not wiped. Neither are zeros and public words.
+//! Memory that holds shares or keys is wiped when it is dropped. Masked inputs take the place of
+//! the masks, and are sent: they are not wiped. Neither are zeros and public words.
 //!
 //! `arithmetic.rs` has the sums of shares and the masking, `rows.rs` sums over rows, `arrange.rs`
 //! copies to other places, `run.rs` the methods of a session.

@@ -100,7 +100,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     /// may be in rings of more bits than `ring`.
     ///
     /// # Errors
-    /// [`PfssError::WiderRing`] for a ring of more bits than that of `x` or `y`, and as
+    /// [`PfssError::WiderRing`] for a ring of more bits than the ring of `x` or `y`, and as
     /// [`add_rows`](Self::add_rows), except that rings may differ.
     pub fn linear_in(&self, ring: Ring, factors: [u64; 2], row: Option<&Self>) -> Result<Self, PfssError> {
         self.check_row(ring, row)?;

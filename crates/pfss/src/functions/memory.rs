@@ -23,7 +23,7 @@ pub(crate) trait Memory {
     /// Number of shares.
     fn count(&self, x: &Self::Shares) -> usize;
 
-    /// [`Session::run`] with keys of a ring of as many bits as the shares' or fewer.
+    /// [`Session::run`] with keys of a ring of no more bits than the shares'.
     fn run<C: Channel>(
         &self,
         session: &mut Session<C>,
@@ -32,7 +32,7 @@ pub(crate) trait Memory {
         x: &Self::Shares,
     ) -> Result<Self::Shares, PfssError>;
 
-    /// [`Session::product`] with keys of a ring of as many bits as the shares' or fewer.
+    /// [`Session::product`] with keys of a ring of no more bits than the shares'.
     fn product<C: Channel>(
         &self,
         session: &mut Session<C>,
@@ -64,7 +64,7 @@ pub(crate) trait Memory {
     fn sub(&self, x: Self::Shares, y: &Self::Shares) -> Result<Self::Shares, PfssError>;
 }
 
-/// Shares in host memory: words of 64 bits, of which a gate reads those of its ring.
+/// Shares in host memory: words of 64 bits. A gate reads the bits of its ring.
 pub(crate) struct HostMemory<'q, Q>(pub(crate) &'q Q);
 
 /// Words in host memory that are wiped.

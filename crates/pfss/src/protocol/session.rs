@@ -26,6 +26,9 @@ const KEYS: u8 = 1;
 const DIGEST: u8 = 2;
 const MESSAGE: u8 = 3;
 
+/// The peer's part of a gate's opening: bits and words.
+pub(crate) type PeerOpening = (Vec<u32>, Vec<u64>);
+
 /// What one party has moved over its channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
@@ -309,11 +312,7 @@ impl<C: Channel> Session<C> {
     }
 
     /// Exchanges masked bits and words: one round. Returns the peer's.
-    pub(crate) fn exchange_opening<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        pending: &Pending,
-    ) -> Result<(Vec<u32>, Vec<u64>), PfssError> {
+    pub(crate) fn exchange_opening<Q: FssOps>(&mut self, q: &Q, pending: &Pending) -> Result<PeerOpening, PfssError> {
         let theirs = self.exchange(&wire::opening_to_bytes(q, pending)?)?;
         self.opened(pending.masked_bits(), pending.masked_words());
         wire::opening_from_bytes(q, pending, &theirs)
@@ -326,7 +325,7 @@ impl<C: Channel> Session<C> {
         &mut self,
         q: &Q,
         pending: &[Pending],
-    ) -> Result<Vec<(Vec<u32>, Vec<u64>)>, PfssError> {
+    ) -> Result<Vec<PeerOpening>, PfssError> {
         let to_bytes = |pending| wire::opening_to_bytes(q, pending);
         let parts = pending.iter().map(to_bytes).collect::<Result<Vec<_>, _>>()?;
         let mine = parts.concat();

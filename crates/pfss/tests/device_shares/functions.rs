@@ -180,7 +180,7 @@ fn softmax_of_rows_of_every_kind_of_length_gives_the_words_of_shares_in_host_mem
     }
     // each plan, and both mixed forms
     for (at, plan) in plans(&RowLayout::causal(4, 4, 0), SufModes::default()).into_iter().enumerate() {
-        check_softmax(&host, &[plan.clone()], &FORMS);
+        check_softmax(&host, core::slice::from_ref(&plan), &FORMS);
         check_softmax(&device, &[plan], &FORMS[at % 3..][..1]);
     }
 }
@@ -292,7 +292,7 @@ fn both_look_ups_are_checked_before_either_is_spent() {
     let [zero, one] = Party::BOTH;
     let wrong = |expected, got| (PfssError::WrongParty { expected, got }, rounds);
     assert_eq!(others, [wrong(zero, one), wrong(one, zero)]);
-    // bundles in the order of the gates are what the host's form takes
+    // the host's form takes bundles in the order of the gates
     let [bundles, _] = deal();
     assert!(TableBundles::try_from(bundles).is_ok());
 }

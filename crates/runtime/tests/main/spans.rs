@@ -13,7 +13,7 @@ use core_types::{
     AesKey,
     params::{
         fss::CmpGenParams,
-        rows::{AxisParams, SoftmaxParams},
+        rows::{AxisParams, SoftmaxKind, SoftmaxParams},
     },
 };
 use runtime::{AnyQueue, Settings, TRACE_TARGET, mark_calls};
@@ -73,7 +73,9 @@ fn ops_show_their_shapes_and_copies_their_bytes() {
         let mut y = q.zeros::<f32>(6).unwrap();
         let params =
             SoftmaxParams { axis: AxisParams { outer: 2, len: 3, inner: 1 }, mask_period: 2, causal_offset: i64::MAX };
-        q.softmax(Softmax { params: &params, x: x.view(), mask: RowMask::None, y: y.view_mut() }).unwrap();
+        let kind = SoftmaxKind::Softmax;
+        let (x_given, mask) = (Some(x.view()), RowMask::None);
+        q.softmax(Softmax { params: &params, kind, x: x_given, mask, y: y.view_mut() }).unwrap();
         q.axpby(Axpby { alpha: 0.125, x: x.view(), beta: 1.0, y: y.view_mut() }).unwrap();
         q.finish().unwrap();
         q.download(&y).unwrap();
@@ -82,8 +84,9 @@ fn ops_show_their_shapes_and_copies_their_bytes() {
         "alloc, backend: cpu, bytes: 24",
         "write, backend: cpu, bytes: 24",
         "zeros, backend: cpu, bytes: 24",
-        "softmax, backend: cpu, element: f32, params: outer=2 len=3 inner=1 mask_period=2, views: x=6 y=6, bytes: 48",
-        "axpby, backend: cpu, element: f32, params: , views: x=6 y=6, bytes: 48",
+        "softmax, backend: cpu, element: f32, params: outer=2 len=3 inner=1 mask_period=2 kind=Softmax, \
+         views: x=6 y=6, bytes: 48, flop: 30",
+        "axpby, backend: cpu, element: f32, params: , views: x=6 y=6, bytes: 48, flop: 18",
         "finish, backend: cpu",
         "read, backend: cpu, bytes: 24",
     ];
@@ -133,5 +136,5 @@ fn an_op_that_is_refused_shows_the_views_that_it_got() {
         let (x, mut y) = (q.zeros::<f32>(2).unwrap(), q.zeros::<f32>(3).unwrap());
         q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 0.0, y: y.view_mut() }).unwrap_err();
     });
-    assert_eq!(got[2], "axpby, backend: cpu, element: f32, params: , views: x=2 y=3, bytes: 20");
+    assert_eq!(got[2], "axpby, backend: cpu, element: f32, params: , views: x=2 y=3, bytes: 20, flop: 9");
 }

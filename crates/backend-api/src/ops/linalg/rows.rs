@@ -44,12 +44,12 @@ op! {
     /// element is finite: at least the least number of its type.
     ///
     /// Elements that the mask leaves out count as -inf; a row without any other element gives
-    /// zeros, or -inf for logarithms. NaN and +inf in a row make the row NaN, and so does a row whose
-    /// elements are all -inf without being left out.
+    /// zeros, or -inf for logarithms. NaN and +inf in a row make the row NaN, and so does a row
+    /// whose elements are all -inf without being left out.
     pub struct Softmax<'a, Q, T: Real> as "softmax" {
         /// The shape, and how masks repeat.
         params: plain &'a SoftmaxParams,
-        /// What is computed.
+        /// Softmax or its logarithm.
         kind: plain SoftmaxKind,
         /// The elements; without this view, those that y holds.
         x: read_if T [outer, len, inner],
@@ -71,9 +71,9 @@ op! {
 op! {
     /// The gradient of [`Softmax`] from its output y.
     ///
-    /// `dx = y (g - sum_j g_j y_j)`, or `dx = g - exp(y) sum_j g_j` for logarithms. An element with
-    /// y = 0, or -inf for logarithms, such as one left out, is constant: its dx is zero and its g is
-    /// left out of the sum.
+    /// `dx = y (g - sum_j g_j y_j)`, or `dx = g - exp(y) sum_j g_j` for logarithms. An element
+    /// with y = 0, or -inf for logarithms, such as one left out, is constant: its dx is zero and
+    /// its g is left out of the sum.
     pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,

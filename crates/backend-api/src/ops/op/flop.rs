@@ -38,9 +38,9 @@ pub(in crate::ops) fn of_gru_forward(p: &GruParams) -> u64 {
     of_gru(p, if p.inputs.is_constant() { p.steps.min(1) } else { p.steps })
 }
 
-/// The steps, the head's product with each combined state, and the map of states that are fed back.
+/// The steps, the products of the head, and the map of states that are fed back.
 ///
-/// The last state is not mapped to features.
+/// The head has one product with each combined state. The last state is not mapped to features.
 pub(in crate::ops) fn of_rollout(p: &RolloutParams) -> u64 {
     let gru = &p.gru;
     let is_fed_back = p.feedback == Feedback::State;

@@ -68,7 +68,9 @@ pub trait Op {
     /// The reasons for which its check refuses parameters, as its description writes them.
     const REFUSALS: &'static [&'static str];
 
-    /// Its floating-point operations, if they are counted; a number beyond 64 bits is the greatest.
+    /// Its floating-point operations, if they are counted.
+    ///
+    /// A number beyond 64 bits is the greatest.
     ///
     /// A multiplication and its addition in a product are 2. Products leave out biases,
     /// activations, masks and softmax. Elsewhere each addition, multiplication, division,

@@ -110,15 +110,15 @@ op! {
     /// Sums of words and a row that repeats over them, with public factors.
     ///
     /// `out[i] = (alpha x[i] + beta row[i mod period] + constant) mod 2^bits`. The last repetition of
-    /// the row may be cut. Without `x`, the sums are in place: of the words that `out` held. Without
-    /// a row, its part of the sum is 0. If there is no word, nothing is done.
+    /// the row may be cut. Without `x`, the sums are in place: of the words that `out` held.
+    /// Without a row, its part of the sum is 0. If there is no word, nothing is done.
     ///
     /// No branch and no address depends on a word of `x`, `row` or `out`. Numbers and factors are
     /// public. No list of terms is copied, unlike for [`CombineWords`].
     pub struct LinearWords<'a, Q> as "linear_words" {
         /// Numbers of words, factors and the width.
         params: plain &'a LinearWordsParams,
-        /// The words; if left out, those of `out`.
+        /// The words; if left out, `out` holds them.
         x: read_if u64 [count],
         /// The row, if there is one.
         row: read_if u64 [period],
