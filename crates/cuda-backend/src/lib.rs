@@ -69,4 +69,4 @@ pub use ops::{launch_canary, launch_programs, launch_sample};
 pub use peers::{PeerRank, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::{CudaMark, CudaQueue};
-pub use submit::{CallerError, CallerStream, CudaGraph, CudaRegistered, Launch};
+pub use submit::{CallerCopies, CallerError, CallerStream, CudaGraph, CudaRegistered, Launch};

@@ -100,6 +100,7 @@ const OPTIONAL: &[&str] = &[
     "cuStreamEndCapture",
     "cuStreamGetCtx",
     "cuStreamIsCapturing",
+    "cuStreamQuery",
     "cuThreadExchangeStreamCaptureMode",
 ];
 

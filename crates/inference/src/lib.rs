@@ -51,7 +51,6 @@ mod keys;
 mod limits;
 mod model;
 mod model_file;
-mod parameter;
 mod parameters;
 pub mod party;
 pub mod plain;
@@ -76,8 +75,7 @@ pub use keys::{
 pub use limits::{Limit, Limits};
 pub use model::{Attention, Conv2d, DeclaredLimits, Layers, Model, NormPlacement, TransformerShape, Value};
 pub use model_file::{ModelFile, ModelFileError};
-pub use parameter::Parameter;
-pub use parameters::Parameters;
+pub use parameters::{Parameter, Parameters};
 pub use preference::Preference;
 pub use tensor::Tensor;
 pub use words::Words;

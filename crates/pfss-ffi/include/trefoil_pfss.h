@@ -15,13 +15,24 @@
      dealers stay in host memory.
    - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
      that the stream holds, and filled before the work that the stream gets later, so that no call of the caller's has to wait.
-     A call waits until its inputs are read, and returns before its results are filled while pinned memory lasts. Freeing a
-     backend waits for results that are not filled. An array in host memory, pinned memory too, has no order with the stream.
+     A call waits until its inputs are read, and returns before its results are filled, while pinned memory lasts if they go
+     through the host. During a call the stream gets no work that uses the arrays. The work of one stream delays no call whose
+     arrays are on another. Freeing a backend, and all that computes on it, waits for results that are not filled. An array in
+     host memory, pinned memory too, has no order with the stream.
+   - Words stay within the device, without a copy on the host, if their arrays are in memory of the device that computes:
+     - x and masked of calls that mask by keys, on the device of the thread's stream
+     - x, y and the result of a run, but for the shares of weights that are opened
+     - the words of an evaluation whose hatx is there, unless its descriptor has output bits, no output words, hidden pieces or
+       hidden thresholds
+     - outs of the interval look-up of SUF
+     All other device arrays go through the host, and so do results on a stream that has work when the call fills them, or on
+     the legacy default stream. A device that was opened twice counts as two.
    - A call looks up all its device arrays, results too, and copies its inputs before it spends keys. Refused then, with keys
      and results unchanged, are memory of another device, an array that is longer than the rest of its allocation, an input
      with a part that is not mapped, a stream that is captured, and a capture on any stream that forbids calls of this thread:
      one in global or thread-local mode that this thread began, or one in global mode of another thread. A party's call that
-     computes on a device is refused during such a capture whatever its arrays are. The driver may invalidate the capture.
+     computes on a device is refused during such a capture whatever its arrays are, and so is a call that copies a result from
+     there to host memory. The driver may invalidate the capture.
    - Found only after keys are spent are a result with a part that is not mapped or not writable, memory that is freed and a
      capture that begins during a call, both by other threads, and the loss of a device. The call fails then, and its keys are
      spent. Calls that read shares spend no keys, and can be repeated.
@@ -558,7 +569,8 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
 // There is one input for each element of the keys. Keys of gates by name are evaluated in batches.
 // A call that is refused for its arguments or for a capture leaves the keys unchanged. After that
 // they are spent, whether it succeeds or not, and the process refuses to evaluate another copy of
-// them. `hatx` may be in memory of the thread's device.
+// them. `hatx` may be in memory of the thread's device. If that device evaluates, the output words
+// of descriptors without output bits stay there until they are read.
 trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
                                           trefoil_pfss_keys *keys,
                                           const uint64_t *hatx,
@@ -671,7 +683,8 @@ trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_p
 //
 // Keys mask once, since two inputs under one mask would reveal their difference: a second call is
 // refused, and so is any copy of the keys that this process reads from their bytes. `x` and
-// `masked` may be in memory of the thread's device.
+// `masked` may be in memory of the thread's device. `x` is then masked there; if the device fails
+// before the masks are added, the handle is spent, but not the bytes of its keys.
 trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
                                                   const uint64_t *x,
                                                   size_t count,
@@ -778,7 +791,8 @@ trefoil_pfss_status trefoil_pfss_model_cost(const trefoil_pfss_step *steps,
 // none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 // After that the keys are spent, whether the run succeeds or not, and the process refuses them.
 // Backend and plan may be freed before the run. `x` and `y` may be in memory of the thread's
-// device; the call copies them.
+// device; the call copies them, within the device if that computes, where the result then stays
+// until it is read.
 trefoil_pfss_status trefoil_pfss_run_start(trefoil_pfss_backend *backend,
                                            trefoil_pfss_plan *plan,
                                            const uint8_t *keys,
@@ -874,7 +888,7 @@ trefoil_pfss_status trefoil_pfss_run_weights(trefoil_pfss_run *run, trefoil_pfss
 // Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 // that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
 // and weights may be freed before the run. `x` may be in memory of the thread's device; the call
-// copies it.
+// copies it, as `trefoil_pfss_run_start` does.
 trefoil_pfss_status trefoil_pfss_weights_product(trefoil_pfss_backend *backend,
                                                  trefoil_pfss_weights *weights,
                                                  const uint8_t *keys,

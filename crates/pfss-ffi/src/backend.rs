@@ -19,6 +19,16 @@ pub struct Backend {
     name: CString,
 }
 
+#[cfg(feature = "cuda")]
+impl Drop for Backend {
+    /// Waits for results that are copied within the device.
+    fn drop(&mut self) {
+        if let AnyQueue::Cuda(queue) = &*self.queue {
+            queue.finish_copies().ok(); // a device that fails fills no result
+        }
+    }
+}
+
 /// Opens the backend `name`: `cpu`, `sim`, `gpu` or `auto`.
 ///
 /// Null selects the backend named in the environment. There is no fallback for a backend that

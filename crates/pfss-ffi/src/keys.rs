@@ -3,11 +3,14 @@
 //! # Safety
 //! As said [at the top](crate#safety).
 
-use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
+use pfss::{DeviceShares, Gate, GateKind, KeyBundle, MaskedKeys, Party, PfssError, Ring, suf::BoolMode};
+use runtime::AnyQueue;
 use zeroize::Zeroizing;
 
 use crate::{
+    arrays::ResultWords,
     memory::{array, exclusive, free, put, put_handle, shared},
+    resident::ResidentShares,
     status::{CallFailure, Status, guard},
     stream::arrays_of_thread,
 };
@@ -68,24 +71,46 @@ impl Keys {
     }
 
     /// This party's share of the masked inputs; this spends the masks.
-    pub(crate) fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
-        let count = self.count()?;
-        CallFailure::unless_len("elements", count, x.len())?;
-        match core::mem::replace(&mut self.0, KeysState::Evaluated) {
-            KeysState::Fresh(bundle) if bundle.takes_open_inputs() => {
-                self.0 = KeysState::Fresh(bundle);
-                Err(PfssError::OpenInputs.into())
-            }
-            KeysState::Fresh(bundle) => {
-                let (masked, keys) = bundle.mask(x)?;
-                self.0 = KeysState::Masked(keys);
-                Ok(masked)
-            }
-            KeysState::Masked(keys) => {
-                self.0 = KeysState::Masked(keys);
+    fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
+        let (masked, keys) = self.unmasked(x.len())?.mask(x)?;
+        self.0 = KeysState::Masked(keys);
+        Ok(masked)
+    }
+
+    /// [`mask`](Self::mask) of shares in device memory, where the masked inputs stay.
+    fn mask_on_device<'q>(
+        &mut self,
+        x: &DeviceShares<'q, AnyQueue>,
+    ) -> Result<DeviceShares<'q, AnyQueue>, CallFailure> {
+        let (masked, keys) = self.unmasked(x.len())?.mask_on_device(x)?;
+        self.0 = KeysState::Masked(keys);
+        Ok(masked)
+    }
+
+    /// Refuses another number of elements, and keys that mask nothing or have masked already.
+    ///
+    /// Returns the party and the ring.
+    fn check_mask(&self, count: usize) -> Result<(Party, Ring), CallFailure> {
+        CallFailure::unless_len("elements", self.count()?, count)?;
+        match &self.0 {
+            KeysState::Fresh(bundle) if bundle.takes_open_inputs() => Err(PfssError::OpenInputs.into()),
+            KeysState::Fresh(bundle) => Ok((bundle.party(), bundle.gate().ring())),
+            KeysState::Masked(_) => {
                 Err(CallFailure::state("the keys already masked inputs: masking others would reveal the difference"))
             }
             KeysState::Evaluated => Err(spent()),
+        }
+    }
+
+    /// The keys of `count` inputs that are not masked yet, which are taken out.
+    fn unmasked(&mut self, count: usize) -> Result<KeyBundle, CallFailure> {
+        self.check_mask(count)?;
+        match core::mem::replace(&mut self.0, KeysState::Evaluated) {
+            KeysState::Fresh(bundle) => Ok(bundle),
+            state => {
+                self.0 = state;
+                Err(spent())
+            }
         }
     }
 
@@ -221,7 +246,8 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
 ///
 /// Keys mask once, since two inputs under one mask would reveal their difference: a second call is
 /// refused, and so is any copy of the keys that this process reads from their bytes. `x` and
-/// `masked` may be in memory of the thread's device.
+/// `masked` may be in memory of the thread's device. `x` is then masked there; if the device fails
+/// before the masks are added, the handle is spent, but not the bytes of its keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     keys: *mut Keys,
@@ -230,28 +256,43 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     masked: *mut u64,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { mask_inputs(keys, x, count, masked, Keys::mask) }
+    unsafe { mask_inputs(keys, x, count, masked, |keys| Ok(keys)) }
 }
 
-/// Runs a call that masks `count` inputs by a handle's keys.
+/// Runs a call that masks `count` inputs by a handle's keys, which `keys_of` returns.
+///
+/// Inputs in device memory are masked there.
 ///
 /// # Safety
 /// As said [at the top](crate#safety), for a handle and both arrays.
 pub(crate) unsafe fn mask_inputs<K: Send>(
-    keys: *mut K,
+    handle: *mut K,
     x: *const u64,
     count: usize,
     masked: *mut u64,
-    mask: impl FnOnce(&mut K, &[u64]) -> Result<Vec<u64>, CallFailure>,
+    keys_of: impl FnOnce(&mut K) -> Result<&mut Keys, CallFailure>,
 ) -> Status {
     guard(|| {
         let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
-        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, arrays.input("x", x, count)?) };
-        let masked = arrays.find("masked", masked, count)?; // before the masks are spent
-        let words = mask(&mut keys, &x)?;
+        let (mut handle, x) = unsafe { (exclusive("keys", handle)?, arrays.find("x", x, count)?) };
+        // The masks are spent once both arrays and the keys are looked at.
+        let Some(queue) = arrays.queue().filter(|queue| x.is_on(queue)) else {
+            // SAFETY: the caller's promise.
+            let x = unsafe { x.read() }?;
+            let masked = arrays.find("masked", masked, count)?;
+            let words = keys_of(&mut handle)?.mask(&x)?;
+            // SAFETY: the caller's promise.
+            return unsafe { masked.fill(&words) };
+        };
+        let masked = arrays.find("masked", masked, count)?;
+        let keys = keys_of(&mut handle)?;
+        let (party, ring) = keys.check_mask(count)?;
         // SAFETY: the caller's promise.
-        unsafe { masked.fill(&words) }
+        let inputs = ResidentShares::new(queue, |queue| unsafe { x.shares(queue, party, ring) }.map(|x| [x]))?;
+        let words = inputs.map(|[x]| keys.mask_on_device(x).map(|masked| [masked]))?;
+        // SAFETY: the caller's promise.
+        unsafe { masked.fill_words(ResultWords::Device(&words)) }
     })
 }
 

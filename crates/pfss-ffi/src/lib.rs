@@ -40,10 +40,12 @@
 //! instead: of the device of the thread's stream ([`trefoil_pfss_set_stream`]), or of the context's
 //! device in SUF's bridge to SIGMA. Such an array is read after the work that the stream holds, and
 //! filled before the work that it gets later; until then only work of the stream uses it. It is not
-//! freed before that, and no capture of the stream begins during a call. An address that the driver
-//! does not know, as of freed device memory, counts as host memory.
+//! freed before that. During a call the stream gets no work that uses the arrays, and no capture of
+//! the stream begins. An address that the driver does not know, as of freed device memory, counts
+//! as host memory.
 //!
-//! A call looks up all its arrays, and copies its inputs, before it spends keys.
+//! A call looks up all its arrays, and copies its inputs, before it spends keys. It waits until
+//! inputs in device memory are read.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 #![allow(clippy::missing_safety_doc, reason = "the requirements of all functions are stated above, once")]
@@ -59,6 +61,7 @@ mod keys;
 mod memory;
 mod parts;
 mod plan;
+mod resident;
 mod shares;
 mod status;
 mod stream;

@@ -16,11 +16,16 @@ pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), CallFail
     }
 }
 
+/// Why bits that are XOR shares are not read as additive ones.
+pub(crate) const NOT_ADDITIVE: &str = "the output bits are XOR shares";
+/// Why bits that are additive shares are not read as XOR shares.
+pub(crate) const NOT_PACKED: &str = "the output bits are additive shares";
+
 /// Additive shares of the bits.
 pub(crate) fn additive(shares: &Shares) -> Result<&[u64], CallFailure> {
     match &shares.bools {
         BoolShares::Additive(bools) => Ok(bools),
-        BoolShares::Xor(_) => Err(CallFailure::state("the output bits are XOR shares")),
+        BoolShares::Xor(_) => Err(CallFailure::state(NOT_ADDITIVE)),
     }
 }
 
@@ -28,7 +33,7 @@ pub(crate) fn additive(shares: &Shares) -> Result<&[u64], CallFailure> {
 pub(crate) fn packed(shares: &Shares) -> Result<&[u32], CallFailure> {
     match &shares.bools {
         BoolShares::Xor(bools) => Ok(bools.words()),
-        BoolShares::Additive(_) => Err(CallFailure::state("the output bits are additive shares")),
+        BoolShares::Additive(_) => Err(CallFailure::state(NOT_PACKED)),
     }
 }
 

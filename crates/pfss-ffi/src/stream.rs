@@ -11,7 +11,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend,
-    arrays::Arrays,
+    arrays::{Arrays, ResultWords},
     memory::{exclusive, shared},
     status::{CallFailure, Status, guard},
 };
@@ -58,6 +58,25 @@ pub(crate) unsafe fn shares_of<H: Send, T: NoUninit>(
         CallFailure::unless_len(what, elements.len(), len)?;
         // SAFETY: the caller's promise.
         unsafe { arrays_of_thread()?.find(what, to, len)?.fill(elements) }
+    })
+}
+
+/// [`shares_of`] for words that may be in device memory.
+///
+/// # Safety
+/// As [`shares_of`].
+pub(crate) unsafe fn words_of<H: Send>(
+    (who, handle): (&str, *mut H),
+    (what, to, len): (&'static str, *mut u64, usize),
+    words: impl FnOnce(&H) -> Result<ResultWords<'_>, CallFailure>,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let object = unsafe { exclusive(who, handle) }?;
+        let words = words(&object)?;
+        CallFailure::unless_len(what, words.len(), len)?;
+        // SAFETY: the caller's promise.
+        unsafe { arrays_of_thread()?.find(what, to, len)?.fill_words(words) }
     })
 }
 

@@ -53,8 +53,8 @@ mod replays;
 
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{
-    AesKernel, AirKernel, CallerError, CallerStream, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo, ModuleOutcome,
-    NcclError, NcclInfo, Route, abandoned, exit_at_once,
+    AesKernel, AirKernel, CallerCopies, CallerError, CallerStream, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo,
+    ModuleOutcome, NcclError, NcclInfo, Route, abandoned, exit_at_once,
 };
 
 pub use any::{

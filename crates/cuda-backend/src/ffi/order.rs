@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use cuda_loader::ffi;
+use cuda_loader::{Status, ffi};
 
 use super::{CudaEvent, CudaStream, Events, SubmissionTurn};
 use crate::{error::DriverFault, sync::lock};
@@ -36,6 +36,16 @@ impl CudaStream {
         }
         // An event of the legacy stream is also after the work of the streams that it waits for.
         Events::new(self.context()).record(self)?.wait_for_callers_work()
+    }
+
+    /// Whether the stream has done all its work. It is not captured.
+    pub(crate) fn is_idle(&self) -> Result<bool, DriverFault> {
+        // SAFETY: the stream is alive.
+        match self.context().call("cuStreamQuery", || unsafe { ffi::cuStreamQuery(self.raw()) }) {
+            Ok(()) => Ok(true),
+            Err(DriverFault::Refused { status: Status::NOT_READY, .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Waits until no work of the stream runs any more.

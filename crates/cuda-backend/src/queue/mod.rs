@@ -15,8 +15,8 @@ use backend_api::{
 };
 
 use crate::{
-    AesKernel, AirKernel, CallerError, CudaBuf, CudaMut, CudaRef, CudaRegistered, DeviceCtx, Launch, ModuleOutcome,
-    ProgramSource,
+    AesKernel, AirKernel, CallerCopies, CallerError, CallerStream, CudaBuf, CudaMut, CudaRef, CudaRegistered,
+    DeviceCtx, Launch, ModuleOutcome, ProgramSource,
     mem::{Content, GRANULE_BYTES},
     streams::Track,
     submit,
@@ -97,6 +97,23 @@ impl CudaQueue {
     pub fn check_calls(&self) -> Result<(), CallerError> {
         self.track().permit_waiting("check_calls")?;
         Ok(self.device().events().check_calls(self.track().stream())?)
+    }
+
+    /// Copies between buffers of this queue and memory of the program's.
+    ///
+    /// They keep the order of `stream`.
+    #[must_use]
+    pub fn copies_for<'a>(&'a self, stream: &'a CallerStream) -> CallerCopies<'a> {
+        CallerCopies::new(stream, self.track())
+    }
+
+    /// Waits for the submitted copies to memory of the program's, with all other work.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] if the queue records, and the driver's errors.
+    pub fn finish_copies(&self) -> Result<(), CallerError> {
+        self.track().permit_waiting("finish_copies")?;
+        Ok(self.track().stream().synchronize()?)
     }
 
     /// A launch of the kernel `name`, to be given its grid and arguments.

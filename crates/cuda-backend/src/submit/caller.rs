@@ -1,22 +1,36 @@
 //! Copies from and to device memory of the caller's, on a stream of the caller's.
 //!
-//! A copy runs on that stream itself: after the work that the caller gave it before, and before the
-//! work that the caller gives it later. The limit of [`CudaConfig`](crate::CudaConfig) for waits is
-//! for work of this crate: the caller's own is waited for without one.
+//! A copy is after the work that the caller gave that stream before, and before the work that the
+//! caller gives it later. Copies from and to the host run on the stream itself. Copies within the
+//! device run on a queue's stream: blocks of memory keep the streams of their uses, and the caller
+//! may destroy a stream of its own. A queue's stream never waits for a stream of the caller, whose
+//! work may take any time, or wait for later work of the queue: the host waits for it before a copy
+//! from its memory, and a copy to its memory needs an idle stream.
+//!
+//! The limit of [`CudaConfig`](crate::CudaConfig) for waits is for work of this crate: the caller's
+//! own is waited for without one.
 
 use core::fmt;
 use std::{ffi::c_void, sync::Arc};
 
-use backend_api::PlainElement;
+use backend_api::{BackendError, PlainElement};
 use cuda_loader::{Status, ffi::CUstream};
 
 use super::{caller_error::CallerError, host_copy::copy_bytes};
 use crate::{
+    CudaMut, CudaRef,
     device::DeviceCtx,
     error::DriverFault,
     ffi::{self, CudaStream, DeviceAllocation},
-    mem::Content,
+    mem::{BlockAccess, BlockRegion, Content},
+    streams::Track,
 };
+
+/// The name of [`CallerCopies`] in errors.
+const COPY: &str = "copy on a caller's stream";
+
+/// The handle that names the legacy default stream, as null does: `CU_STREAM_LEGACY`.
+const LEGACY_HANDLE: usize = 1;
 
 /// A stream of the caller's on an opened device, with access to the caller's memory there.
 ///
@@ -24,6 +38,8 @@ use crate::{
 pub struct CallerStream {
     device: Arc<DeviceCtx>,
     stream: CudaStream,
+    /// Whether it is the legacy default stream, which waits for other streams.
+    is_legacy: bool,
 }
 
 impl CallerStream {
@@ -38,13 +54,14 @@ impl CallerStream {
     /// destroyed.
     pub unsafe fn new(device: &Arc<DeviceCtx>, stream: *mut c_void) -> Result<Self, CallerError> {
         // The legacy stream is of the context in which it is used.
-        let is_legacy = stream.is_null();
+        let is_null = stream.is_null();
+        let is_legacy = is_null || stream.addr() == LEGACY_HANDLE;
         // SAFETY: this function's contract.
         let stream = unsafe { CudaStream::borrowed(device.context(), CUstream(stream)) };
-        if !is_legacy && !stream.is_of_its_context()? {
+        if !is_null && !stream.is_of_its_context()? {
             return Err(CallerError::OtherContext { expected: device.info().ordinal });
         }
-        Ok(Self { device: Arc::clone(device), stream })
+        Ok(Self { device: Arc::clone(device), stream, is_legacy })
     }
 
     /// Whether the `bytes` bytes from `address` on are memory of the device.
@@ -165,6 +182,124 @@ impl CallerStream {
             // The copy is submitted: a refused event costs a wait or the piece, and not the result.
             _ => Ok(()),
         }
+    }
+}
+
+/// Copies within the device, between memory of the caller's and buffers of a queue.
+///
+/// They run on the queue's stream, in the order of the caller's stream too.
+pub struct CallerCopies<'a> {
+    caller: &'a CallerStream,
+    track: &'a Track,
+}
+
+impl<'a> CallerCopies<'a> {
+    /// Copies by `track` in the order of `caller`.
+    pub(crate) fn new(caller: &'a CallerStream, track: &'a Track) -> Self {
+        Self { caller, track }
+    }
+
+    /// Copies from `address` on the device to `buffer`, and waits.
+    ///
+    /// The host waits for the work that the caller's stream holds, without a limit, and then for
+    /// the copy, which is after the earlier work of the queue.
+    ///
+    /// # Errors
+    /// [`BackendError::MixedBackend`] for a queue or a buffer of another device,
+    /// [`BackendError::Unsupported`] if the queue records, [`CallerError::NotMapped`],
+    /// [`CallerError::OtherCapture`] and the driver's errors. The content of `buffer` is then
+    /// undefined.
+    ///
+    /// # Safety
+    /// [`check`](CallerStream::check) accepted an array as long as `buffer`, in memory that is no
+    /// queue's. Its memory is not freed before the call returns, and written during the call only
+    /// by work that the caller's stream already holds. No capture of that stream has begun since,
+    /// nor begins during the call.
+    pub unsafe fn read<T: PlainElement>(&self, address: u64, buffer: &CudaMut<'_, T>) -> Result<(), CallerError> {
+        let Some(region) = buffer.region() else { return Ok(()) };
+        self.check(region)?;
+        let (events, stream) = (self.track.device().events(), self.track.stream());
+        let held = events.record(&self.caller.stream)?;
+        held.wait_for_callers_work()?;
+        events.give_back(held);
+        let at = self.submit(region, BlockAccess::Write, |stream| {
+            // SAFETY: the region is alive until the queue's stream has passed this use of it, the array by this function's
+            // contract; the two do not overlap, since the array is no memory of a queue.
+            unsafe { ffi::copy_on_device(stream, region.address(), address, region.bytes()) }
+        })?;
+        // Not for work that other threads submit to the queue meanwhile.
+        match events.record(stream) {
+            Ok(copied) => {
+                copied.wait()?;
+                events.give_back(copied);
+                stream.note_completed(at);
+                Ok(())
+            }
+            Err(fault @ DriverFault::Lost(_)) => Err(fault.into()),
+            Err(_) => Ok(stream.synchronize()?),
+        }
+    }
+
+    /// Copies `buffer` to `address` on the device if the caller's stream is idle.
+    ///
+    /// The copy is before the later work of that stream. Returns whether it was submitted: a stream
+    /// with work, and the legacy stream, which may have work of other streams, get no copy.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read). Nothing is written then, unless the device is lost or the driver
+    /// refuses to wait for a copy whose end it did not mark.
+    ///
+    /// # Safety
+    /// [`check`](CallerStream::check) accepted an array as long as `buffer`, in memory that is no
+    /// queue's. Its memory is not freed before the caller's stream has passed the copy, and until
+    /// then used only by work of this stream, which gets none during the call. No capture of it has
+    /// begun since, nor begins during the call.
+    pub unsafe fn write<T: PlainElement>(&self, address: u64, buffer: CudaRef<'_, T>) -> Result<bool, CallerError> {
+        let Some(region) = buffer.region() else { return Ok(true) };
+        self.check(region)?;
+        // The queue's stream, which serves other threads, never waits for work of the caller's.
+        if self.caller.is_legacy || !self.caller.stream.is_idle()? {
+            return Ok(false);
+        }
+        self.submit(region, BlockAccess::Read, |stream| {
+            // SAFETY: as in `read`.
+            unsafe { ffi::copy_on_device(stream, address, region.address(), region.bytes()) }
+        })?;
+        // The copy is submitted: a refused event costs a wait, and not the result.
+        let stream = self.track.stream();
+        match self.track.device().events().order(stream, &self.caller.stream) {
+            Ok(()) => {}
+            Err(fault @ DriverFault::Lost(_)) => return Err(fault.into()),
+            Err(_) => stream.synchronize()?,
+        }
+        Ok(true)
+    }
+
+    /// Rejects memory and queues of another device, and a queue that records.
+    fn check(&self, region: BlockRegion<'_>) -> Result<(), CallerError> {
+        if !Arc::ptr_eq(&self.caller.device, self.track.device()) {
+            return Err(BackendError::MixedBackend { op: COPY }.into());
+        }
+        self.track.own(COPY, region.block())?;
+        Ok(self.track.permit_waiting(COPY)?)
+    }
+
+    /// Submits a copy from or to `region` to the queue's stream, and returns its number there.
+    fn submit(
+        &self,
+        region: BlockRegion<'_>,
+        access: BlockAccess,
+        copy: impl FnOnce(&CudaStream) -> Result<(), DriverFault>,
+    ) -> Result<u64, CallerError> {
+        let admitted = self.track.admit(COPY, &[(region.block(), access)])?;
+        copy(self.track.stream()).map_err(of_copy)?;
+        Ok(admitted.at)
+    }
+}
+
+impl fmt::Debug for CallerCopies<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallerCopies").field("caller", self.caller).finish_non_exhaustive()
     }
 }
 

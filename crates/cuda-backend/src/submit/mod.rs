@@ -13,7 +13,7 @@ mod peer;
 mod registered;
 mod transfer;
 
-pub use caller::CallerStream;
+pub use caller::{CallerCopies, CallerStream};
 pub use caller_error::CallerError;
 pub(crate) use exchange::{Leg, exchange};
 pub use graph::CudaGraph;

@@ -3,7 +3,10 @@
 use std::{
     ffi::c_void,
     ptr::null_mut,
-    sync::{Condvar, Mutex},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -15,6 +18,7 @@ use cuda_loader::{
     ffi::{self, CUcontext, CUgraph, CUstream},
 };
 
+use self::within::{read_to, write_from};
 use crate::device::support::{SimMachine, config, on_each, open};
 
 const SCHEDULES: [&str; 4] = ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
@@ -26,6 +30,8 @@ macro_rules! ok {
         assert_eq!(unsafe { ffi::$function($($argument),*) }, Status::SUCCESS)
     };
 }
+
+mod within;
 
 /// The program on one device: its stream there, and its memory.
 struct CallerProgram {
@@ -357,6 +363,20 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     drop((caller, buf, queue));
     assert!(program.bytes() == vec![3; bytes as usize]);
     drop((program, machine));
+    // A queue whose copies within the device come after the caller's work.
+    let machine = SimMachine::clean("schedule=lazy");
+    let queue = CudaQueue::open(limited(1)).unwrap();
+    let program = CallerProgram::new(0, 64, 1);
+    let caller = program.caller(&queue).unwrap();
+    let mut buf = queue.upload(&[0u8; 64]).unwrap();
+    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    program.fill(0, 64, 2);
+    read_to(&caller, &queue, program.memory, &mut buf).unwrap();
+    assert_eq!(queue.download(&buf), Ok(vec![2; 64]));
+    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    assert_eq!(write_from(&caller, &queue, program.memory, &buf), Ok(false));
+    queue.finish().unwrap();
+    drop((caller, buf, queue, program, machine));
     // The copy itself is limited.
     let machine = SimMachine::new("schedule=lazy");
     let queue = CudaQueue::open(limited(1)).unwrap();
@@ -380,6 +400,8 @@ enum Answer {
 
 static ANSWER: Mutex<Answer> = Mutex::new(Answer::Missing);
 static ANSWERED: Condvar = Condvar::new();
+/// Whether work has begun to wait for an answer.
+static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Waits ten seconds for an answer.
 ///
@@ -387,6 +409,7 @@ static ANSWERED: Condvar = Condvar::new();
 /// None: `_data` is not read.
 unsafe extern "C" fn wait_for_answer(_data: *mut c_void) {
     let missing = ANSWER.lock().unwrap();
+    IS_ASKED.store(true, Ordering::Release);
     let is_missing = |answer: &mut Answer| *answer == Answer::Missing;
     let (mut answer, waited) = ANSWERED.wait_timeout_while(missing, Duration::from_secs(10), is_missing).unwrap();
     if !waited.timed_out() {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pfss::{
-    Channel, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Operation, Party, PfssError, Predicate, Ring, Session,
-    Task,
+    Channel, Dealer, DeviceShares, Gate, KeyBundle, MatrixShape, MatrixTriple, Operation, Party, PfssError, Predicate,
+    Ring, Session, Task,
     functions::{FixedBundles, FixedGates, TableBundles, TableGates},
     softmax::SecureSoftmaxPlan,
 };
@@ -15,6 +15,12 @@ use crate::{parts, status::CallFailure};
 
 /// Bytes of the seed that replaces a party's uniform keys.
 pub(super) const SEED: u64 = 32;
+
+/// The ring of functions by tables and of softmax.
+const REALS: Ring = match Ring::new(64) {
+    Some(ring) => ring,
+    None => unreachable!(),
+};
 
 /// The computation of a plan, with all sizes.
 pub(super) enum Computation {
@@ -56,6 +62,13 @@ impl Computation {
         }
     }
 
+    /// Refuses other numbers of elements.
+    pub(super) fn check_inputs(&self, [x, y]: [usize; 2]) -> Result<(), CallFailure> {
+        let [left, right] = self.inputs();
+        CallFailure::unless_len("elements of x", left, x)?;
+        CallFailure::unless_len("elements of y", right, y)
+    }
+
     /// The number of elements of the result.
     pub(super) fn outputs(&self) -> usize {
         match self {
@@ -68,6 +81,31 @@ impl Computation {
             Self::Matmul(_, shape) => shape.lens()[2],
             Self::Predicates(_, predicates, count) => predicates.len().saturating_mul(*count),
         }
+    }
+
+    /// The ring of the inputs.
+    pub(super) fn ring(&self) -> Ring {
+        match self {
+            Self::Gate(operation, _) => operation.gate().ring(),
+            Self::Spline(gates, _) => gates.suf.ring(),
+            Self::Table(..) | Self::Softmax(_) => REALS,
+            Self::Matmul(ring, _) => *ring,
+            Self::Product(gate, _) | Self::Predicates(gate, ..) => gate.ring(),
+        }
+    }
+
+    /// Whether a run takes inputs in device memory, and leaves its result there.
+    pub(super) fn runs_on_device(&self) -> bool {
+        // One op takes less than 2^32 elements.
+        let [left, right] = self.inputs();
+        let counted = [left, right, self.outputs()].iter().all(|&count| u32::try_from(count).is_ok());
+        counted
+            && match self {
+                Self::Gate(operation, _) => operation.task().runs_on_device(operation.gate()),
+                Self::Spline(gates, _) => Task::Suf.runs_on_device(&gates.suf),
+                Self::Softmax(plan) => plan.deals().iter().all(|(gate, _)| Task::Suf.runs_on_device(gate)),
+                Self::Table(..) | Self::Matmul(..) | Self::Product(..) | Self::Predicates(..) => true,
+            }
     }
 
     /// The width of the result's ring in bits.
@@ -183,6 +221,34 @@ impl Computation {
             Self::Softmax(plan) => session.softmax(q, plan, single.collect(), x),
             Self::Product(..) => session.product(q, next()?, [x, y]),
             Self::Predicates(_, predicates, _) => Ok(session.run(q, Task::Predicates(predicates), next()?, x)?.words),
+            Self::Matmul(..) => Err(PfssError::Program),
+        }
+    }
+
+    /// [`run`](Self::run) on shares in device memory, where the result stays.
+    pub(super) fn run_on_device<'q, C: Channel>(
+        &self,
+        session: &mut Session<C>,
+        keys: ComputationKeys,
+        [x, y]: [&DeviceShares<'q, AnyQueue>; 2],
+    ) -> Result<DeviceShares<'q, AnyQueue>, PfssError> {
+        let bundles = match (self, keys) {
+            (Self::Matmul(..), ComputationKeys::Triple(triple)) => return session.matmul_on_device(triple, [x, y]),
+            (_, ComputationKeys::Bundles(bundles)) => bundles,
+            _ => return Err(PfssError::Program),
+        };
+        let mut single = bundles.into_iter();
+        let mut next = || single.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
+        match self {
+            Self::Gate(operation, _) => session.run_on_device(operation.task(), next()?, x),
+            Self::Spline(gates, _) => {
+                let suf = next()?;
+                session.function_on_device(gates, FixedBundles { suf, shift: single.next() }, x)
+            }
+            Self::Table(gates, _) => session.table_function_on_device_from(gates, next, x),
+            Self::Softmax(plan) => session.softmax_on_device_from(plan, next, x),
+            Self::Product(..) => session.product_on_device(next()?, [x, y]),
+            Self::Predicates(_, predicates, _) => session.run_on_device(Task::Predicates(predicates), next()?, x),
             Self::Matmul(..) => Err(PfssError::Program),
         }
     }

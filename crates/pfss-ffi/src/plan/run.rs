@@ -21,10 +21,11 @@ use zeroize::Zeroizing;
 use super::{PlanHandle, computation::Computation};
 use crate::{
     Backend,
-    arrays::{Input, check_calls},
+    arrays::{CallerArray, Input, ResultWords, check_calls},
     memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
+    resident::ResidentShares,
     status::{CallFailure, Status, guard},
-    stream::{arrays_of_thread, shares_of},
+    stream::{arrays_of_thread, words_of},
 };
 
 /// This party's shares of inputs or of a result.
@@ -53,6 +54,8 @@ enum RunState {
 pub(super) enum RunResult {
     /// This party's shares.
     Words(ShareWords),
+    /// This party's shares, in device memory.
+    OnDevice(ResidentShares<1>),
     /// Weights that were opened under their mask.
     Weights(Arc<OpenedWeights>),
 }
@@ -84,7 +87,7 @@ impl Channel for Relay {
 }
 
 impl RunHandle {
-    /// Starts a run of a plan and waits for its first message.
+    /// Starts a run of a plan on inputs in host memory, and waits for its first message.
     fn of_plan(
         queue: Arc<AnyQueue>,
         computation: Arc<Computation>,
@@ -92,15 +95,37 @@ impl RunHandle {
         inputs: [Input<'_>; 2],
     ) -> Result<Self, CallFailure> {
         // Everything that can be refused is refused before the keys are used.
-        let [left, right] = computation.inputs();
-        CallFailure::unless_len("elements of x", left, inputs[0].len())?;
-        CallFailure::unless_len("elements of y", right, inputs[1].len())?;
+        computation.check_inputs(inputs.each_ref().map(|input| input.len()))?;
         let keys = computation.read(keys)?;
         let party = keys.party()?;
         let inputs: [ShareWords; 2] = inputs.map(Input::into_words);
         Self::start(queue, party, move |session, queue| {
             let [x, y] = [&inputs[0][..], &inputs[1][..]];
             computation.run(session, queue, keys, [x, y]).map(|words| RunResult::Words(ShareWords::new(words)))
+        })
+    }
+
+    /// [`of_plan`](Self::of_plan) on inputs in device memory, where the result stays.
+    ///
+    /// # Safety
+    /// As [`CallerArray::shares`], for both inputs.
+    unsafe fn on_device(
+        queue: Arc<AnyQueue>,
+        computation: Arc<Computation>,
+        keys: &[u8],
+        inputs: [CallerArray<u64>; 2],
+    ) -> Result<Self, CallFailure> {
+        computation.check_inputs(inputs.each_ref().map(CallerArray::len))?;
+        let keys = computation.read(keys)?;
+        let (party, ring) = (keys.party()?, computation.ring());
+        let copied = ResidentShares::new(&queue, |queue| {
+            let [x, y] = &inputs;
+            // SAFETY: the caller's promise.
+            unsafe { Ok::<_, CallFailure>([x.shares(queue, party, ring)?, y.shares(queue, party, ring)?]) }
+        })?;
+        Self::start(queue, party, move |session, _| {
+            let words = copied.map(|[x, y]| Ok([computation.run_on_device(session, keys, [x, y])?]));
+            words.map(RunResult::OnDevice)
         })
     }
 
@@ -160,9 +185,10 @@ impl RunHandle {
     }
 
     /// The shares of the result, once all is computed.
-    fn words(&self) -> Result<&[u64], CallFailure> {
+    fn words(&self) -> Result<ResultWords<'_>, CallFailure> {
         match self.outcome()? {
-            RunResult::Words(words) => Ok(words),
+            RunResult::Words(words) => Ok(ResultWords::Host(words)),
+            RunResult::OnDevice(words) => Ok(ResultWords::Device(words)),
             RunResult::Weights(_) => {
                 Err(CallFailure::state("no shares: the run opened weights; use `trefoil_pfss_run_weights`"))
             }
@@ -190,7 +216,8 @@ impl Drop for RunHandle {
 /// none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 /// After that the keys are spent, whether the run succeeds or not, and the process refuses them.
 /// Backend and plan may be freed before the run. `x` and `y` may be in memory of the thread's
-/// device; the call copies them.
+/// device; the call copies them, within the device if that computes, where the result then stays
+/// until it is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_start(
     backend: *mut Backend,
@@ -208,10 +235,21 @@ pub unsafe extern "C" fn trefoil_pfss_run_start(
         let (backend, plan) = unsafe { (shared("backend", backend)?, shared("plan", plan)?) };
         let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
-        let (keys, inputs) =
-            unsafe { (array("keys", keys, keys_len)?, [arrays.input("x", x, x_len)?, arrays.input("y", y, y_len)?]) };
-        check("run", run, 1)?; // before the keys are spent
-        let started = RunHandle::of_plan(Arc::clone(&backend.queue), Arc::clone(&plan.computation), keys, inputs)?;
+        let keys = unsafe { array("keys", keys, keys_len) }?;
+        let inputs = [arrays.find("x", x, x_len)?, arrays.find("y", y, y_len)?];
+        let (queue, computation) = (Arc::clone(&backend.queue), Arc::clone(&plan.computation));
+        // The run is refused before the keys are spent.
+        let started = if computation.runs_on_device() && inputs.iter().any(|input| input.is_on(&queue)) {
+            check("run", run, 1)?;
+            // SAFETY: the caller's promise.
+            unsafe { RunHandle::on_device(queue, computation, keys, inputs) }?
+        } else {
+            let [x, y] = &inputs;
+            // SAFETY: the caller's promise.
+            let inputs = unsafe { [x.read()?, y.read()?] };
+            check("run", run, 1)?;
+            RunHandle::of_plan(queue, computation, keys, inputs)?
+        };
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
     })
@@ -269,7 +307,7 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_y_share(run: *mut RunHandle, y: *mut u64, len: usize) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { shares_of(("run", run), ("shares of words", y, len), |run| run.words()) }
+    unsafe { words_of(("run", run), ("shares of words", y, len), |run| run.words()) }
 }
 
 /// Wipes and frees a run, finished or not.

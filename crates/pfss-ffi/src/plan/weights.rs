@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Backend, Bytes, DealerHandle,
     memory::{BothPlaces, array, check, exclusive, free, in_turn, put_handle, shared},
+    resident::ResidentShares,
     status::{CallFailure, Status, guard},
     stream::arrays_of_thread,
 };
@@ -144,7 +145,7 @@ pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: 
 /// Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 /// that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
 /// and weights may be freed before the run. `x` may be in memory of the thread's device; the call
-/// copies it.
+/// copies it, as `trefoil_pfss_run_start` does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_product(
     backend: *mut Backend,
@@ -159,17 +160,34 @@ pub unsafe extern "C" fn trefoil_pfss_weights_product(
         // SAFETY: the caller's promise.
         let (backend, weights) = unsafe { (shared("backend", backend)?, shared("weights", weights)?) };
         // SAFETY: the caller's promise.
-        let (keys, x) = unsafe { (array("keys", keys, keys_len)?, arrays_of_thread()?.input("x", x, x_len)?) };
+        let keys = unsafe { array("keys", keys, keys_len) }?;
+        let x = arrays_of_thread()?.find("x", x, x_len)?;
+        // One op takes less than 2^32 elements.
+        let on_device = x.is_on(&backend.queue) && u32::try_from(x_len).is_ok();
+        // SAFETY: the caller's promise.
+        let on_host = if on_device { None } else { Some(unsafe { x.read() }?) };
         check("run", run, 1)?; // before the keys are spent
         let triple = WeightTriple::from_bytes(keys).map_err(PfssError::from)?;
         let [left, ..] = triple.weights().product(triple.rows()).lens();
         CallFailure::unless_len("elements of x", left, x_len)?;
-        let (opened, x) = (Arc::clone(&weights.weights), x.into_words());
+        let (queue, party, opened) = (Arc::clone(&backend.queue), triple.party(), Arc::clone(&weights.weights));
         // The session compares keys and weights before it spends the keys.
-        let started = RunHandle::start(Arc::clone(&backend.queue), triple.party(), move |session, queue| {
-            let product = session.matmul_weights(queue, triple, &x, &opened)?;
-            Ok(RunResult::Words(ShareWords::new(product)))
-        })?;
+        let started = if let Some(x) = on_host {
+            let x = x.into_words();
+            RunHandle::start(queue, party, move |session, queue| {
+                let product = session.matmul_weights(queue, triple, &x, &opened)?;
+                Ok(RunResult::Words(ShareWords::new(product)))
+            })
+        } else {
+            let copied = ResidentShares::new(&queue, |queue| {
+                // SAFETY: the caller's promise.
+                unsafe { x.shares(queue, party, triple.ring()) }.map(|x| [x])
+            })?;
+            RunHandle::start(queue, party, move |session, _| {
+                let product = copied.map(|[x]| Ok([session.matmul_weights_on_device(triple, x, &opened)?]));
+                product.map(RunResult::OnDevice)
+            })
+        }?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
     })

@@ -418,6 +418,7 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
         for calls in [batch, evaluation, products, suf] {
             calls(&on, &processor);
         }
+        products(&on, &device);
         sigma(&on, &device);
     });
 }
@@ -430,6 +431,7 @@ fn a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable() {
         for calls in [batch, evaluation, products, suf] {
             calls(&on, &processor);
         }
+        products(&on, &device);
         sigma(&on, &device);
     });
 }

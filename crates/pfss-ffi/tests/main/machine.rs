@@ -2,7 +2,12 @@
 
 use core::{
     ffi::{c_int, c_void},
-    ptr::{null, null_mut},
+    ptr::null_mut,
+    sync::atomic::AtomicPtr,
+};
+use std::{
+    sync::{Condvar, Mutex},
+    time::Duration,
 };
 
 use trefoil_pfss::{Backend, Status, trefoil_pfss_set_stream};
@@ -21,10 +26,14 @@ unsafe extern "C" {
     fn cuStreamBeginCapture_v2(stream: *mut c_void, mode: u32) -> c_int;
     fn cuStreamEndCapture(stream: *mut c_void, graph: *mut *mut c_void) -> c_int;
     fn cuGraphDestroy(graph: *mut c_void) -> c_int;
+    fn cuLaunchHostFunc(stream: *mut c_void, function: Option<HostFunction>, data: *mut c_void) -> c_int;
     fn cuMemAlloc_v2(address: *mut *mut u64, bytes: usize) -> c_int;
     fn cuMemcpyHtoDAsync_v2(to: *mut u64, from: *const c_void, bytes: usize, stream: *mut c_void) -> c_int;
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: *const u64, bytes: usize, stream: *mut c_void) -> c_int;
+    fn cuMemcpyDtoDAsync_v2(to: *mut u64, from: *const u64, bytes: usize, stream: *mut c_void) -> c_int;
 }
+
+type HostFunction = unsafe extern "C" fn(*mut c_void);
 
 const NON_BLOCKING: u32 = 1;
 pub(crate) const GLOBAL: u32 = 0;
@@ -34,10 +43,12 @@ const RELAXED: u32 = 2;
 const INVALID: c_int = 1;
 /// The code for the end of a capture that a refused call has invalidated.
 const INVALIDATED: c_int = 901;
-/// Copies to the host between the refused ones of [`refused_copies`].
+/// Copies of a kind from one that is refused first to the next.
 const COPIES: u32 = 200;
 /// Refused copies in a row: the search for them takes one, and a call one.
 const REFUSED_COPIES: u32 = 8;
+/// The longest that [`HeldStream`] holds work.
+const LONGEST: Duration = Duration::from_secs(60);
 /// The content of results that are not written.
 const UNWRITTEN: u8 = 0xee;
 
@@ -57,7 +68,37 @@ pub(crate) fn on_machine(spec: &str, test: impl FnOnce()) {
 /// The faults of a machine for [`Obstacle::Unmapped`].
 pub(crate) fn refused_copies() -> String {
     let refused = (1..=60).flat_map(|turn| (0..REFUSED_COPIES).map(move |copy| turn * COPIES + copy));
-    refused.map(|copy| format!(";fail=1@cuMemcpyDtoHAsync_v2:{copy}")).collect()
+    refused.flat_map(|copy| [Way::Down, Way::Within].map(|way| way.refused(copy))).collect()
+}
+
+/// The faults of a machine for [`CallerProgram::copies_of`].
+pub(crate) fn marked_copies() -> String {
+    (1..=60).flat_map(|turn| Way::ALL.map(|way| way.refused(turn * COPIES))).collect()
+}
+
+/// A kind of copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the host to a device.
+    Up,
+    /// From a device to the host.
+    Down,
+    /// Within a device.
+    Within,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Up, Self::Down, Self::Within];
+
+    /// The fault of a machine that refuses one copy, whose number counts from 1.
+    fn refused(self, copy: u32) -> String {
+        let way = match self {
+            Self::Up => "HtoD",
+            Self::Down => "DtoH",
+            Self::Within => "DtoD",
+        };
+        format!(";fail=1@cuMemcpy{way}Async_v2:{copy}")
+    }
 }
 
 /// Why a call cannot use an array, or its device.
@@ -71,7 +112,7 @@ pub(crate) enum Obstacle {
     Captured,
     /// Another stream is captured in a mode that forbids copies.
     OtherCapture(u32),
-    /// The driver refuses the copy to the host, as from memory that is not mapped.
+    /// The driver refuses copies to the host and within the device, as from memory that is not mapped.
     ///
     /// The machine has [`refused_copies`].
     Unmapped,
@@ -96,8 +137,8 @@ pub(crate) struct CallerProgram {
     pub(crate) stream: *mut c_void,
     /// A stream that no array is used on.
     other: *mut c_void,
-    /// A byte on the device.
-    byte: *const u64,
+    /// Two bytes on the device.
+    bytes: *mut u64,
     obstacles: &'static [Obstacle],
 }
 
@@ -115,25 +156,71 @@ impl CallerProgram {
         ok!(cuStreamCreate(&raw mut other, NON_BLOCKING));
         // SAFETY: a live handle, and a stream that is never destroyed.
         assert_eq!(unsafe { trefoil_pfss_set_stream(backend, stream) }, OK);
-        let program = Self { contexts, stream, other, byte: null(), obstacles };
-        Self { byte: program.array(0, &[0]), ..program }
+        let program = Self { contexts, stream, other, bytes: null_mut(), obstacles };
+        Self { bytes: program.array(0, &[0; 2]), ..program }
     }
 
-    /// Copies a byte to the host until the driver answers with `code`.
-    fn copy_until(&self, code: c_int) {
-        let mut byte = 0u8;
-        let mut copy = || {
-            // SAFETY: a byte on the device, and a place that outlives the copy, which is waited for.
-            let answer = unsafe { cuMemcpyDtoHAsync_v2((&raw mut byte).cast(), self.byte, 1, self.stream) };
+    /// Another stream, whose work from now on waits for the test.
+    pub(crate) fn held_stream(&self) -> HeldStream {
+        *HOLD.lock().unwrap() = Hold::Unreached;
+        let mut stream = null_mut();
+        ok!(cuStreamCreate(&raw mut stream, NON_BLOCKING));
+        ok!(cuLaunchHostFunc(stream, Some(hold), null_mut()));
+        HeldStream { stream }
+    }
+
+    /// The bytes of an array on the device, in no order with the streams of arrays.
+    pub(crate) fn bytes_unordered(&self, array: *const u64, len: usize) -> Vec<u8> {
+        bytes_after(self.other, array, len)
+    }
+
+    /// Copies a byte until the driver answers with `code`.
+    ///
+    /// Returns the number of copies with another answer.
+    fn copy_until(&self, way: Way, code: c_int) -> u32 {
+        let (mut byte, device) = (0u8, self.bytes);
+        let host = (&raw mut byte).cast();
+        let copy = || {
+            // SAFETY: two bytes on the device, and a place that outlives the copy, which is waited for.
+            let answer = unsafe {
+                match way {
+                    Way::Up => cuMemcpyHtoDAsync_v2(device, host, 1, self.stream),
+                    Way::Down => cuMemcpyDtoHAsync_v2(host, device, 1, self.stream),
+                    Way::Within => cuMemcpyDtoDAsync_v2(device, device.byte_add(1), 1, self.stream),
+                }
+            };
             ok!(cuStreamSynchronize(self.stream));
             answer
         };
-        assert!((0..=COPIES).any(|_| copy() == code), "no copy of {COPIES} had the answer {code}");
+        let found = (0..=COPIES).find(|_| copy() == code);
+        found.unwrap_or_else(|| panic!("no copy of {COPIES} {way:?} had the answer {code}"))
+    }
+
+    /// The copies that `call` makes: up, down and within the device.
+    ///
+    /// The machine has [`marked_copies`], of which each is a mark: between two marks are the copies
+    /// of `call` and of this function.
+    pub(crate) fn copies_of<T>(&self, call: impl FnOnce() -> T) -> ([u32; 3], T) {
+        for way in Way::ALL {
+            self.copy_until(way, INVALID);
+        }
+        let result = call();
+        (Way::ALL.map(|way| COPIES - 1 - self.copy_until(way, INVALID)), result)
     }
 
     /// Makes the device current for a thread of the program.
     pub(crate) fn enter(&self) {
-        ok!(cuCtxSetCurrent(self.contexts[0]));
+        Self::enter_context(self.contexts[0]);
+    }
+
+    /// [`enter`](Self::enter) for a thread that has the [`context`](Self::context) alone.
+    pub(crate) fn enter_context(context: *mut c_void) {
+        ok!(cuCtxSetCurrent(context));
+    }
+
+    /// The context of the device, for other threads.
+    pub(crate) fn context(&self) -> AtomicPtr<c_void> {
+        AtomicPtr::new(self.contexts[0])
     }
 
     /// A copy of `content` in memory of a device.
@@ -153,10 +240,8 @@ impl CallerProgram {
 
     /// The bytes of an array in memory of a device.
     fn bytes_on(&self, device: usize, array: *const u64, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
         ok!(cuCtxSetCurrent(self.contexts[device]));
-        ok!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), array, len, self.stream_of(device)));
-        ok!(cuStreamSynchronize(self.stream_of(device)));
+        let bytes = bytes_after(self.stream_of(device), array, len);
         self.enter();
         bytes
     }
@@ -218,12 +303,13 @@ impl CallerProgram {
         if let Some((stream, mode)) = capture {
             ok!(cuStreamBeginCapture_v2(stream, mode));
         }
-        if obstacle == Obstacle::Unmapped {
-            self.copy_until(INVALID);
+        let refused_ways = if obstacle == Obstacle::Unmapped { &[Way::Down, Way::Within][..] } else { &[] };
+        for &way in refused_ways {
+            self.copy_until(way, INVALID);
         }
         let status = (call.make)(&inputs, result);
-        if obstacle == Obstacle::Unmapped {
-            self.copy_until(0);
+        for &way in refused_ways {
+            self.copy_until(way, 0);
         }
         if let Some((stream, _)) = capture {
             let mut graph = null_mut();
@@ -248,6 +334,72 @@ impl CallerProgram {
             assert!(self.bytes_on(device, allocated, call.bytes) == content, "{obstacle:?}, array {position}");
         }
     }
+}
+
+/// A stream whose work waits for [`release`](Self::release). There is one at a time.
+pub(crate) struct HeldStream {
+    pub(crate) stream: *mut c_void,
+}
+
+/// How far the work of a [`HeldStream`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    /// Nothing waits for the work yet.
+    Unreached,
+    Holding,
+    Released,
+    /// The work has gone on after the release.
+    Passed,
+}
+
+static HOLD: Mutex<Hold> = Mutex::new(Hold::Unreached);
+static HOLD_CHANGED: Condvar = Condvar::new();
+
+/// Waits for the release of the work, for a limited time.
+///
+/// # Safety
+/// None: `_data` is not read.
+unsafe extern "C" fn hold(_data: *mut c_void) {
+    let mut state = HOLD.lock().unwrap();
+    if *state == Hold::Unreached {
+        *state = Hold::Holding;
+    }
+    HOLD_CHANGED.notify_all();
+    let (mut state, waited) =
+        HOLD_CHANGED.wait_timeout_while(state, LONGEST, |state| *state != Hold::Released).unwrap();
+    if !waited.timed_out() {
+        *state = Hold::Passed;
+    }
+}
+
+impl HeldStream {
+    /// Waits until a thread waits for the work.
+    pub(crate) fn wait_until_reached(&self) {
+        let state = HOLD.lock().unwrap();
+        let (state, _) = HOLD_CHANGED.wait_timeout_while(state, LONGEST, |state| *state == Hold::Unreached).unwrap();
+        assert_eq!(*state, Hold::Holding);
+    }
+
+    /// Lets the work go on.
+    pub(crate) fn release(&self) {
+        *HOLD.lock().unwrap() = Hold::Released;
+        HOLD_CHANGED.notify_all();
+    }
+
+    /// The bytes of an array after the work, which was released and not given up before.
+    pub(crate) fn bytes(&self, array: *const u64, len: usize) -> Vec<u8> {
+        let bytes = bytes_after(self.stream, array, len);
+        assert_eq!(*HOLD.lock().unwrap(), Hold::Passed);
+        bytes
+    }
+}
+
+/// The bytes of an array of the current device, in the order of a stream.
+fn bytes_after(stream: *mut c_void, array: *const u64, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    ok!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), array, len, stream));
+    ok!(cuStreamSynchronize(stream));
+    bytes
 }
 
 /// A result array in host memory.

@@ -10,6 +10,8 @@ mod header;
 mod machine;
 mod misuse;
 mod plans;
+#[cfg(feature = "cuda")]
+mod resident;
 mod setup;
 mod sigma;
 mod suf;

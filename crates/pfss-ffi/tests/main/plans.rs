@@ -85,6 +85,9 @@ fn cost(steps: &[(*mut PlanHandle, u64, u32)]) -> ModelCost {
     cost
 }
 
+/// The opened result of both parties' runs of a plan, which is freed.
+pub(crate) type Opened<'a> = &'a dyn Fn(*mut PlanHandle, [&[u64]; 2]) -> Vec<u64>;
+
 /// The opened result of both parties' runs, which send the planned bytes. Frees the plan.
 fn opened(plan: *mut PlanHandle, inputs: [&[u64]; 2]) -> Vec<u64> {
     let dealt = Dealt::new(plan);
@@ -205,6 +208,11 @@ fn gate(name: &CStr, parameters: GateParameters, count: usize) -> *mut PlanHandl
 
 #[test]
 fn gates_by_name_run_as_plans_for_every_input() {
+    check_gates(&opened);
+}
+
+/// Gates by name, for every input.
+pub(crate) fn check_gates(opened: Opened<'_>) {
     let all: Vec<u64> = (0..256).collect();
     let table: Vec<u64> = all.iter().map(|x| x * x % 32).collect();
     let lut = GateParameters { word_bits: 5, table: table.as_ptr(), table_len: table.len(), ..parameters(8, 0) };
@@ -224,6 +232,11 @@ fn gates_by_name_run_as_plans_for_every_input() {
 
 #[test]
 fn a_descriptor_of_two_words_runs_as_a_plan_for_every_input() {
+    check_descriptor(&opened);
+}
+
+/// A descriptor of two words, for every input.
+pub(crate) fn check_descriptor(opened: Opened<'_>) {
     let all: Vec<u64> = (0..256).collect();
     let piece =
         |start, polys: [&[u64]; 2]| Piece { start, polys: polys.map(<[u64]>::to_vec).to_vec(), bools: Vec::new() };
@@ -312,6 +325,11 @@ fn costs_of_models_are_sums_over_their_steps() {
 
 #[test]
 fn functions_are_those_of_the_library() {
+    check_functions(&opened);
+}
+
+/// Functions by splines and by tables.
+pub(crate) fn check_functions(opened: Opened<'_>) {
     let both = [-70_000, -4096, -1, 0, 1, 2048, 6144, 70_000];
     let positive = [4096, 4097, 8192, 12_345, 100_000, 1_000_000];
     let distances = [0, 1, 4096, 30_000, 65_535, 65_536, 1_000_000];
@@ -349,6 +367,11 @@ fn functions_are_those_of_the_library() {
 
 #[test]
 fn softmax_of_packed_rows_matches_the_library() {
+    check_softmax(&opened);
+}
+
+/// Softmax of packed rows.
+pub(crate) fn check_softmax(opened: Opened<'_>) {
     let (lengths, range) = ([3, 0, 1, 5], SignedRange::new(-40_000, 40_000).unwrap());
     let logits = [4096, -4096, 0, 7, -40_000, 40_000, 39_000, 12_345, -3];
     let layout = RowLayout::ragged(5, &lengths).unwrap();
@@ -371,6 +394,11 @@ fn softmax_of_packed_rows_matches_the_library() {
 
 #[test]
 fn products_of_matrices_and_elements_are_those_of_plain_integers() {
+    check_products(&opened);
+}
+
+/// Products of matrices and elements.
+pub(crate) fn check_products(opened: Opened<'_>) {
     let square = |at: u64| at.wrapping_mul(at);
     let values =
         |len: usize, factor| -> Vec<u64> { (1..=len as u64).map(|at| square(at).wrapping_mul(factor)).collect() };
@@ -399,6 +427,11 @@ fn predicates(n: u32, low_bits: u32, queries: &[Query], count: usize) -> *mut Pl
 
 #[test]
 fn predicates_answer_every_query_about_every_secret() {
+    check_predicates(&opened);
+}
+
+/// Queries about every secret.
+pub(crate) fn check_predicates(opened: Opened<'_>) {
     let query = |kind, a, b| Query { kind, a, b };
     let all: Vec<u64> = (0..64).collect();
     type Answer = fn(u64, Query) -> bool;

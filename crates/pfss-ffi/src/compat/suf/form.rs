@@ -1,7 +1,9 @@
 //! The functions that SUF's keys evaluate, and the bytes of these keys.
 
+use std::sync::Arc;
+
 use pfss::{
-    Gate, GateKind, KeyBundle, PfssError, Predicate, Shares, SignedRange, Step, Task,
+    Gate, GateKind, KeyBundle, PfssError, Predicate, Shares, SignedRange, Step, StepOnDevice, Task,
     suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use runtime::AnyQueue;
@@ -9,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Keys, parts,
+    resident::ResidentShares,
     status::{CallFailure, Status},
 };
 
@@ -169,10 +172,10 @@ impl SufKeys {
         Ok(Self { form, keys: Keys::fresh(bundle) })
     }
 
-    /// This party's share of the masked inputs, which spends the masks.
-    pub(super) fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
-        one_for_each(self.keys.count()?, x.len())?;
-        self.keys.mask(x)
+    /// The keys that mask `count` inputs.
+    pub(super) fn for_inputs(&mut self, count: usize) -> Result<&mut Keys, CallFailure> {
+        one_for_each(self.keys.count()?, count)?;
+        Ok(&mut self.keys)
     }
 
     /// The payload of a DCF.
@@ -211,9 +214,32 @@ impl SufKeys {
             if let PublicFunction::IntervalLut { .. } = self.form { Task::Suf } else { Task::PredicateBits(&compared) };
         match self.keys.take()?.eval(queue, task, hatx)? {
             Step::Done(shares) => Ok(shares),
-            Step::Open(_) => Err(CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, "keys without exchanges open bits")),
+            Step::Open(_) => Err(opens_bits()),
         }
     }
+
+    /// Whether words of the result may stay in device memory.
+    pub(super) fn runs_on_device(&self) -> bool {
+        matches!(self.form, PublicFunction::IntervalLut { .. })
+            && self.keys.gate().is_ok_and(|gate| Task::Suf.runs_on_device(gate))
+    }
+
+    /// [`eval`](Self::eval) with the words left in device memory.
+    pub(super) fn eval_on_device(
+        &mut self,
+        queue: &Arc<AnyQueue>,
+        hatx: &[u64],
+    ) -> Result<ResidentShares<1>, CallFailure> {
+        let keys = self.keys.take()?;
+        ResidentShares::new(queue, |queue| match keys.eval_on_device(queue, Task::Suf, hatx)? {
+            StepOnDevice::Done(words) => Ok([words]),
+            StepOnDevice::Open(_) => Err(opens_bits()),
+        })
+    }
+}
+
+fn opens_bits() -> CallFailure {
+    CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, "keys without exchanges open bits")
 }
 
 impl PublicFunction {

@@ -9,10 +9,11 @@
 
 mod form;
 
-use core::mem;
+use std::sync::Arc;
 
 use bytemuck::NoUninit;
 use pfss::{Gate, Shares};
+use runtime::AnyQueue;
 use zeroize::{Zeroize, Zeroizing};
 
 pub use form::SufKeys;
@@ -20,7 +21,7 @@ use form::{PublicFunction, interval_lut};
 
 use crate::{
     Backend, Bytes, DealerHandle,
-    arrays::check_calls,
+    arrays::{CallerArray, ResultWords, check_calls},
     keys::mask_inputs,
     memory::{BothPlaces, array, exclusive, free, in_turn, put_handle, shared},
     shares::{packed, wipe},
@@ -52,16 +53,16 @@ unsafe fn deal(
 
 /// Evaluates keys on the masked inputs `hatx` and fills `outs`, which `what` names.
 ///
-/// `width` is the number of elements for each input, and `collect` takes them from the shares.
+/// `width` is the number of elements for each input. `fill` spends the keys.
 ///
 /// # Safety
 /// As said [at the top](crate#safety), for handles and arrays.
-unsafe fn evaluate<T: NoUninit + Zeroize>(
+unsafe fn evaluate<T>(
     (backend, keys): (*mut Backend, *mut SufKeys),
     (hatx, count): (*const u64, usize),
     (what, outs, len): (&'static str, *mut T, usize),
     width: impl FnOnce(&SufKeys) -> Result<usize, CallFailure>,
-    collect: impl FnOnce(&SufKeys, &mut Shares) -> Result<Zeroizing<Vec<T>>, CallFailure>,
+    fill: impl FnOnce(&mut SufKeys, &Arc<AnyQueue>, &[u64], CallerArray<T>) -> Result<(), CallFailure>,
 ) -> Status {
     guard(|| {
         let arrays = arrays_of_thread()?;
@@ -73,12 +74,30 @@ unsafe fn evaluate<T: NoUninit + Zeroize>(
         CallFailure::unless_len(what, count.saturating_mul(width(&keys)?), len)?;
         let outs = arrays.find("outs", outs, len)?;
         check_calls(&backend.queue)?;
-        let mut shares = keys.eval(&backend.queue, &hatx)?;
-        let elements = collect(&keys, &mut shares);
+        fill(&mut keys, &backend.queue, &hatx, outs)
+    })
+}
+
+/// [`evaluate`] with elements that `collect` takes from the shares, in host memory.
+///
+/// # Safety
+/// As [`evaluate`].
+unsafe fn evaluate_bits<T: NoUninit + Zeroize>(
+    handles: (*mut Backend, *mut SufKeys),
+    hatx: (*const u64, usize),
+    outs: (&'static str, *mut T, usize),
+    width: impl FnOnce(&SufKeys) -> Result<usize, CallFailure>,
+    collect: impl FnOnce(&SufKeys, &Shares) -> Result<Zeroizing<Vec<T>>, CallFailure>,
+) -> Status {
+    let fill = |keys: &mut SufKeys, queue: &Arc<AnyQueue>, hatx: &[u64], outs: CallerArray<T>| {
+        let mut shares = keys.eval(queue, hatx)?;
+        let elements = collect(keys, &shares);
         wipe(&mut shares);
         // SAFETY: the caller's promise.
         unsafe { outs.fill(&elements?) }
-    })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { evaluate(handles, hatx, outs, width, fill) }
 }
 
 /// SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
@@ -183,7 +202,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
     masked: *mut u64,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { mask_inputs(keys, x, count, masked, SufKeys::mask) }
+    unsafe { mask_inputs(keys, x, count, masked, |keys| keys.for_inputs(count)) }
 }
 
 /// SUF's `eval_dcf_many_u64`: XOR shares of the payload or zeros, `[count][payload]`.
@@ -202,7 +221,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     len: usize,
 ) -> Status {
     let width = |keys: &SufKeys| Ok(keys.payload()?.len());
-    let collect = |keys: &SufKeys, shares: &mut Shares| {
+    let collect = |keys: &SufKeys, shares: &Shares| {
         // The payload is public, so that each share of the bit selects it by itself.
         let (payload, bits) = (keys.payload()?, packed(shares)?);
         let select = |e: usize| 0u8.wrapping_sub(((bits[e / 32] >> (e % 32)) & 1) as u8);
@@ -211,7 +230,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
         Ok(bytes)
     };
     // SAFETY: the caller's promise.
-    unsafe { evaluate((backend, keys), (hatx, count), ("bytes of shares", outs, len), width, collect) }
+    unsafe { evaluate_bits((backend, keys), (hatx, count), ("bytes of shares", outs, len), width, collect) }
 }
 
 /// SUF's `eval_packed_lt_many`: XOR shares of bit masks, `[count][ceil(thresholds / 64)]`.
@@ -228,7 +247,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
     len: usize,
 ) -> Status {
     let width = |keys: &SufKeys| Ok(keys.thresholds()?.div_ceil(64));
-    let collect = |keys: &SufKeys, shares: &mut Shares| {
+    let collect = |keys: &SufKeys, shares: &Shares| {
         // Rows of elements become bits of thresholds.
         let (words, bits, row) = (width(keys)?, packed(shares)?, count.div_ceil(32));
         let mut masks = Zeroizing::new(vec![0u64; len]);
@@ -241,7 +260,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
         Ok(masks)
     };
     // SAFETY: the caller's promise.
-    unsafe { evaluate((backend, keys), (hatx, count), ("words of bit masks", outs, len), width, collect) }
+    unsafe { evaluate_bits((backend, keys), (hatx, count), ("words of bit masks", outs, len), width, collect) }
 }
 
 /// SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
@@ -256,9 +275,18 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
     outs: *mut u64,
     len: usize,
 ) -> Status {
-    let collect = |_: &SufKeys, shares: &mut Shares| Ok(Zeroizing::new(mem::take(&mut shares.words)));
+    let fill = |keys: &mut SufKeys, queue: &Arc<AnyQueue>, hatx: &[u64], outs: CallerArray<u64>| {
+        if outs.is_on(queue) && keys.runs_on_device() {
+            let words = keys.eval_on_device(queue, hatx)?;
+            // SAFETY: the caller's promise.
+            return unsafe { outs.fill_words(ResultWords::Device(&words)) };
+        }
+        let words = Zeroizing::new(keys.eval(queue, hatx)?.words);
+        // SAFETY: the caller's promise.
+        unsafe { outs.fill(&words) }
+    };
     // SAFETY: the caller's promise.
-    unsafe { evaluate((backend, keys), (hatx, count), ("shares of words", outs, len), SufKeys::words, collect) }
+    unsafe { evaluate((backend, keys), (hatx, count), ("shares of words", outs, len), SufKeys::words, fill) }
 }
 
 /// Wipes and frees keys of SUF's calls.
