@@ -39,7 +39,6 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
-mod call;
 pub mod cost;
 pub mod digits;
 mod engine;
@@ -51,6 +50,7 @@ mod keys;
 mod limits;
 mod model;
 mod model_file;
+mod parameter;
 mod parameters;
 pub mod party;
 pub mod plain;
@@ -61,8 +61,7 @@ pub mod tls;
 mod words;
 
 pub use architecture::Architecture;
-pub use call::Call;
-pub use engine::Engine;
+pub use engine::{Call, Engine};
 pub use error::{InferenceError, Outcome};
 pub use fixed_point::FRACTION_BITS;
 pub use function::{FunctionModel, ModelLimits};
@@ -75,7 +74,8 @@ pub use keys::{
 pub use limits::{Limit, Limits};
 pub use model::{Attention, Conv2d, DeclaredLimits, Layers, Model, NormPlacement, TransformerShape, Value};
 pub use model_file::{ModelFile, ModelFileError};
-pub use parameters::{Parameter, Parameters};
+pub use parameter::Parameter;
+pub use parameters::Parameters;
 pub use preference::Preference;
 pub use tensor::Tensor;
 pub use words::Words;

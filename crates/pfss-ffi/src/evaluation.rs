@@ -76,7 +76,9 @@ impl Evaluation {
         Ok(words)
     }
 
-    /// The output bits that `take` reads from shares. Shares without bits have the form `expected`.
+    /// The output bits that `take` reads from shares.
+    ///
+    /// Shares without bits have the form `expected`.
     fn bools<'a, T>(
         &'a self,
         take: impl FnOnce(&'a Shares) -> Result<&'a [T], CallFailure>,

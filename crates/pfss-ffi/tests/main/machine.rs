@@ -198,8 +198,8 @@ impl CallerProgram {
 
     /// The copies that `call` makes: up, down and within the device.
     ///
-    /// The machine has [`marked_copies`], of which each is a mark: between two marks are the copies
-    /// of `call` and of this function.
+    /// The machine has [`marked_copies`]: between two marks are the copies of `call` and of this
+    /// function.
     pub(crate) fn copies_of<T>(&self, call: impl FnOnce() -> T) -> ([u32; 3], T) {
         for way in Way::ALL {
             self.copy_until(way, INVALID);

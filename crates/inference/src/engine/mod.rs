@@ -1,11 +1,14 @@
 //! Execution of a model: in the clear, on shares, or only to record its requirements.
 
+mod call;
+
 use core::iter;
 
 use sha2::{Digest as _, Sha256};
 
+pub use self::call::Call;
 use crate::{
-    Call, InferenceError, Words,
+    InferenceError, Words,
     keys::{opened::WeightProduct, plan::Step},
 };
 

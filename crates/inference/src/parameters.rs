@@ -2,16 +2,13 @@
 //!
 //! They are read from tensors and checked against the architecture.
 
-mod parameter;
-
 use std::collections::BTreeMap;
 
 use nn_ops::io::{Tensors, read_safetensors};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-pub use self::parameter::Parameter;
-use crate::{InferenceError, Model};
+use crate::{InferenceError, Model, Parameter};
 
 /// The most characters of a tensor's name in an error.
 const MAX_SHOWN: usize = 64;
