@@ -32,7 +32,7 @@ pub(super) fn contests() -> Vec<Line> {
     ]
 }
 
-/// A connection whose peer sends what it receives.
+/// A connection whose peer returns each message.
 struct EchoChannel;
 
 impl Channel for EchoChannel {
