@@ -2,10 +2,10 @@
 //!
 //! A copy is after the work that the caller gave that stream before, and before the work that the
 //! caller gives it later. Copies from and to the host run on the stream itself. Copies within the
-//! device run on a queue's stream: blocks of memory keep the streams of their uses, and the caller
-//! may destroy such a stream. A queue's stream never waits for a stream of the caller, whose
-//! work may take any time, or wait for later work of the queue: the host waits for it before a copy
-//! from its memory, and a copy to its memory needs an idle stream.
+//! device run on a queue's stream: blocks of memory keep the streams of their uses, and a caller
+//! may destroy a stream at any time. A queue's stream never waits for a stream of the caller, whose
+//! work may take any time, or wait for later work of the queue. Before a copy from the caller's
+//! memory the host waits for that work, and a copy to the caller's memory needs an idle stream.
 //!
 //! The limit of [`CudaConfig`](crate::CudaConfig) for waits is for work of this crate: the caller's
 //! own is waited for without one.

@@ -236,7 +236,7 @@ pub(crate) fn linear<Q: FssOps>(
     out: Mut<'_, Q, u64>,
 ) -> Result<(), BackendError> {
     if out.is_empty() {
-        return Ok(()); // nor has a row a word
+        return Ok(()); // a row is empty, too
     }
     let params = LinearWordsParams {
         alpha,

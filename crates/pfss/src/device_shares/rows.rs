@@ -96,8 +96,8 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
 
     /// Shares of `alpha x + beta y` modulo `ring`, for public factors and rows `y` of shares.
     ///
-    /// The rows of `y` are added in turn to all of `x`. Without `y`, its part of the sum is 0. Both
-    /// may be in rings of more bits than `ring`.
+    /// `y` is repeated over `x`. Without `y`, its part of the sum is 0. Both may be in rings of more
+    /// bits than `ring`.
     ///
     /// # Errors
     /// [`PfssError::WiderRing`] for a ring of more bits than the ring of `x` or `y`, and as

@@ -1,8 +1,8 @@
 //! Packed rows between the rounds of a tournament, and sums of rows.
 //!
 //! In a round of a tournament, neighbours in a row meet, and an odd one out moves on to the next
-//! round. Places are public. Rows of equal lengths need no list of places, nor do rows of even
-//! lengths in a round.
+//! round. Places are public. Rows of equal lengths need no list of places. In a round, rows of
+//! even lengths need none.
 
 use super::{RowLayout, moves::Moves};
 use crate::PfssError;
