@@ -13,7 +13,7 @@ use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 const PERIODS: [u32; 7] = [1, 2, 7, 32, 33, 100, 3000];
 
 /// Public factors and a constant.
-const FACTORS: [[u64; 3]; 4] = [[1, 1, 0], [1, u64::MAX, 5], [0x9e37_79b9_7f4a_7c15, 3, u64::MAX], [0, 0, 1 << 63]];
+const FACTORS: [[u64; 3]; 4] = [[1, 1, 0], [1, u64::MAX, 5], [0x9e37_79b9_7f4a_7c15, 3, u64::MAX], [0, 0, 1 << 63 | 9]];
 
 fn params(count: u32, period: u32, [alpha, beta, constant]: [u64; 3], bits: u32) -> LinearWordsParams {
     LinearWordsParams { alpha, beta, constant, count, period, bits, reserved: 0 }
@@ -25,7 +25,8 @@ fn params(count: u32, period: u32, [alpha, beta, constant]: [u64; 3], bits: u32)
 fn expect(q: &Conditioned, count: u32, period: Option<u32>) -> Result<(), Failure> {
     let (x, row) = (words(1, count as usize), words(2, period.unwrap_or_default() as usize));
     let (device_x, device_row) = (q.upload(&x)?, q.upload(&row)?);
-    for (factors, bits) in FACTORS.into_iter().zip([64, 1, 63, 40]) {
+    let every = FACTORS.into_iter().flat_map(|factors| [64, 63, 40, 1].map(|bits| (factors, bits)));
+    for (factors, bits) in every {
         let [alpha, beta, constant] = factors.map(u128::from);
         let sum = |(i, x): (usize, &u64)| {
             let row = period.map_or(0, |period| u128::from(row[i % period as usize]));

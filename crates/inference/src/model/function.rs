@@ -270,6 +270,7 @@ impl Layers<'_> {
     /// # Errors
     /// As [`dense`](Self::dense).
     pub fn embedding(&mut self, name: &str, x: &Value, outputs: u32) -> Result<Value, InferenceError> {
+        self.check_run(name, x)?;
         let is_one_hot = x.is_input && x.shape.len() == 2 && (x.tensor.range.min(), x.tensor.range.max()) == (0, ONE);
         if !is_one_hot {
             let expected = "the input of the model, [positions, vocabulary] with limits 0 and 1";

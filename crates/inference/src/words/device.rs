@@ -173,9 +173,6 @@ impl<'q, Q: FssOps + TensorOps> DeviceWords<'q, Q> {
             Local::RowSums(x, width) => self.get(x)?.row_sums(*width)?,
             Local::WithRow(x, row) => return self.linear(x, [1, 1], Some(row)),
             Local::WithConstants(x, constants) => {
-                if party == Party::One {
-                    return self.get(x); // party 0 adds public words
-                }
                 // The last row may be a part of the constants.
                 if x.len().is_multiple_of(constants.len()) {
                     return self.changed(

@@ -77,8 +77,10 @@ impl KeyBundle {
             return Err(PfssError::WrongParty { expected: self.party(), got: x.party() });
         }
         check_count(x.len())?;
-        let masked = self.masks_on(x)?;
-        Ok((masked, self.with_open_inputs()?))
+        let mut masked = self.masks_on(x)?;
+        // Under masks that were spent before, these words would reveal a difference: they are wiped.
+        let keys = self.with_open_inputs().inspect_err(|_| masked.words.set_public(false))?;
+        Ok((masked, keys))
     }
 
     /// `x` plus the shares of the masks.

@@ -32,9 +32,9 @@ impl<C: Channel> Session<C> {
     /// [`PfssError::NotOnDevice`] for tasks whose results are not words that a device sums:
     /// [`Task::PredicateBits`], and [`Task::Suf`] for descriptors with output bits or without
     /// output words, of [`CoeffMode::StepDcf`](crate::suf::CoeffMode::StepDcf), or with comparisons
-    /// of [`PredProgram::StepDcf`](crate::suf::PredProgram::StepDcf). [`PfssError::KeyRing`] for
-    /// keys of another ring than the shares', [`PfssError::WrongParty`] for shares of the other
-    /// party, all before anything is sent or spent, and as [`run`](Self::run).
+    /// of [`PredProgram::StepDcf`](crate::suf::PredProgram::StepDcf). [`PfssError::WiderRing`] for
+    /// keys of a ring of more bits than the shares', [`PfssError::WrongParty`] for shares of the
+    /// other party, all before anything is sent or spent, and as [`run`](Self::run).
     pub fn run_on_device<'q, Q: FssOps>(
         &mut self,
         task: Task<'_>,

@@ -95,7 +95,8 @@ impl<C: Channel> Session<C> {
     /// [`run`](Self::run) on shares in `ring`, with keys of that ring alone.
     ///
     /// A task has no ring, so [`run`](Self::run) takes inputs to be shared in the ring of the keys.
-    /// Shares of another ring give both parties wrong results without an error.
+    /// Shares of a ring of fewer bits give both parties wrong results without an error. Of shares
+    /// of a ring of more bits, the low bits count.
     ///
     /// # Errors
     /// [`PfssError::KeyRing`] for keys of another ring, before anything is sent or spent, and as
