@@ -190,7 +190,8 @@ fn infer<Q: SharedQueue + TensorOps>(
     role: Role<'_>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
-    let (session, device) = (Session::new(channel), DeviceWords::new(q, role.party(), RING));
+    let session = Session::new(channel);
+    let device = model.stays_on_device().then(|| DeviceWords::new(q, role.party(), RING)).flatten();
     let mut shared = ShareEngine { q, session, keys, products, device, role, progress, steps: Vec::new() };
     let input = match role {
         Role::Client(images) => shared.of_host(images.to_vec()),

@@ -26,7 +26,8 @@ fn expect(q: &Conditioned, count: u32, period: Option<u32>) -> Result<(), Failur
     let (x, row) = (words(1, count as usize), words(2, period.unwrap_or_default() as usize));
     let (device_x, device_row) = (q.upload(&x)?, q.upload(&row)?);
     let every = FACTORS.into_iter().flat_map(|factors| [64, 63, 40, 1].map(|bits| (factors, bits)));
-    for (factors, bits) in every {
+    // Factors and widths do not depend on the number of words.
+    for (factors, bits) in every.take(if count > 2000 { 1 } else { usize::MAX }) {
         let [alpha, beta, constant] = factors.map(u128::from);
         let sum = |(i, x): (usize, &u64)| {
             let row = period.map_or(0, |period| u128::from(row[i % period as usize]));

@@ -60,6 +60,7 @@ fn run(
     inputs: &[u64],
 ) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
+    let model = &model.clone().staying_on_device();
     let serve = || party::run(queues[1], model, server, to_client, Role::Server(weights), |_| ());
     let infer = || party::run(queues[0], model, client, to_server, Role::Client(inputs), |_| ());
     let (served, inferred) = test_process::pair(serve, infer);
@@ -207,6 +208,7 @@ fn a_value_of_another_run_is_refused_by_name() {
 fn opened_weights_on_devices_send_and_compute_what_processors_do() {
     let sim = Sim::new();
     for model in [digits(2), Model::new(Architecture::Transformer, 1).unwrap().preferring(Preference::Balanced)] {
+        let model = model.staying_on_device();
         let (weights, plan, inputs) = (weights(&model), model.opened_plan().unwrap(), images(&model));
         let run = |queues: [&AnyQueue; 2]| {
             let mut dealer = Dealer::insecure_from_seed(4);
