@@ -210,7 +210,7 @@ fn infer<Q: SharedQueue + TensorOps>(
     Ok(Inferred { logits, traffic, steps: shared.steps, key_memory_bytes })
 }
 
-/// The engine of shares, in host memory for a queue that reads it, or in device memory.
+/// The engine of shares in host memory, or in device memory if the model asks for it.
 struct ShareEngine<'a, Q: FssOps> {
     q: &'a Q,
     /// Dropped before the keys: the peer of a failed party does not wait for their wiping.
@@ -218,7 +218,7 @@ struct ShareEngine<'a, Q: FssOps> {
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.
     products: Option<WeightProducts<'a>>,
-    /// The shares in device memory, if they are there.
+    /// The shares in device memory, if they stay there between steps.
     device: Option<DeviceWords<'a, Q>>,
     role: Role<'a>,
     progress: &'a mut dyn FnMut(&str),

@@ -41,7 +41,7 @@ enum EvaluationStep {
 impl EvaluationStep {
     /// The first step of a descriptor whose words stay in device memory.
     fn on_device(queue: &Arc<AnyQueue>, keys: MaskedKeys, hatx: &[u64]) -> Result<Self, CallFailure> {
-        // An opening is passed on as the reason why there are no words yet.
+        // Before an opening the gate has no words: it is passed on in their place.
         let made = ResidentShares::new(queue, |queue| match keys.eval_on_device(queue, Task::Suf, hatx) {
             Ok(StepOnDevice::Done(words)) => Ok([words]),
             Ok(StepOnDevice::Open(pending)) => Err(Ok(pending)),

@@ -16,7 +16,7 @@ use std::{
 
 use pfss::{
     Channel, ChannelError, Dealer, DeviceShares, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple,
-    OpenedWeights, Party, Predicate, Session, Task, WeightKey, WeightShape, WeightTriple,
+    OpenedWeights, Party, PfssError, Predicate, Session, Task, WeightKey, WeightShape, WeightTriple,
     batch::{BatchConfig, Job, SuperBatch},
     memory_pair,
     suf::{CoeffMode, SufModes},
@@ -542,6 +542,35 @@ fn shares_in_device_memory_leave_no_result_there() {
             let kept = found(*watched, || on_sim(first, false));
             assert!(kept >= 4, "results that are not dropped are seen: {kept}");
             assert_eq!(found(*watched, || on_sim(second, true)), 0);
+        }
+    });
+}
+
+/// Masked inputs are sent, and stay in freed memory. Under masks that were spent before, they are not sent.
+#[test]
+fn inputs_under_spent_masks_leave_no_word_in_device_memory() {
+    alone(|| {
+        let (x, gate) = (shares(), Gate::relu(64).unwrap());
+        let other: Vec<u64> = x.iter().map(|word| word.wrapping_mul(3)).collect();
+        for is_spent in [false, true] {
+            let [_, keys] = Dealer::from_os().unwrap().deal(&queue(), &gate, SHARES).unwrap();
+            let bytes = keys.to_bytes();
+            let read = || KeyBundle::from_bytes(&bytes).unwrap();
+            let (masked, _) = read().insecure_reusable().mask(if is_spent { &other } else { &x }).unwrap();
+            let run = || {
+                let sim = Sim::new("");
+                let q = sim.queue(None);
+                let on_device = |x| DeviceShares::upload(&q, Party::One, WORDS, x).unwrap();
+                let first = read().mask_on_device(&on_device(&x)).unwrap();
+                let second = read().mask_on_device(&on_device(&other));
+                assert!(matches!(second, Err(PfssError::ReusedBundle { .. })), "{second:?}");
+                drop((first, second));
+                drop(q);
+                drop(sim);
+                drop(Sim::new("")); // frees the memory of the first machine
+            };
+            let left = found([masked[0], masked[1], masked[500], masked[SHARES - 1]], run);
+            assert_eq!(left > 0, !is_spent, "{left} words of masked inputs");
         }
     });
 }

@@ -68,7 +68,7 @@ impl Words {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the number is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

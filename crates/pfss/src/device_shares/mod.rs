@@ -20,7 +20,7 @@
 //! the masks, and are sent: they are not wiped. Neither are zeros and public words.
 //!
 //! `arithmetic.rs` has the sums of shares and the masking, `rows.rs` sums over rows, `arrange.rs`
-//! copies to other places, `run.rs` the methods of a session.
+//! copies to other places, `run.rs` the methods of a session, `foreign.rs` memory of the caller.
 
 pub(crate) mod arithmetic;
 mod arrange;
@@ -44,8 +44,8 @@ use crate::{Party, PfssError, secret::staging::StagedSecret};
 /// shares between them. Both parties need not use them: the messages of
 /// [`Session::run`](crate::Session::run) are the same.
 ///
-/// The memory is overwritten with zeros when the shares are dropped. `Debug` shows public facts
-/// only.
+/// The memory is overwritten with zeros when the shares are dropped, but for masked inputs and
+/// zeros. `Debug` shows public facts only.
 ///
 /// ```
 /// use pfss::{
