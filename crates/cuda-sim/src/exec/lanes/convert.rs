@@ -3,7 +3,8 @@
 use super::super::code::Cvt;
 use super::super::register::HalfKind;
 use super::float::canon;
-use super::half::{narrow, widen};
+use super::half::{narrow, widen_bf16, widen_f16};
+use super::{PerLane, each1, map1};
 
 /// Clamps a value to an integer type of `bits` bits.
 ///
@@ -24,21 +25,23 @@ fn clamp(value: f64, bits: u8, signed: bool) -> u32 {
     if bits < 32 { word & ((1 << bits) - 1) } else { word }
 }
 
-/// Conversions within the 32-bit file.
+/// Conversions within the 32-bit file, at least in the lanes of `mask`.
 #[inline(always)]
-pub(in crate::exec) fn from32_to32(op: Cvt, a: u32) -> u32 {
-    let x = f32::from_bits(a);
+pub(in crate::exec) fn from32_to32(op: Cvt, mask: u32, a: &PerLane<u32>) -> PerLane<u32> {
+    let tf32 = |a: u32| {
+        let x = f32::from_bits(a);
+        if x.is_nan() { canon(x) } else { a.wrapping_add(1 << 12) & !0x1fff }
+    };
     match op {
-        Cvt::U32F32 => (a as f32).to_bits(),
-        Cvt::S32F32 => (a as i32 as f32).to_bits(),
-        Cvt::F32Int(32, true) => x as i32 as u32,
-        Cvt::F32Int(32, false) => x as u32,
-        Cvt::F32Int(bits, signed) => clamp(f64::from(x), bits, signed),
-        Cvt::F16F32 => canon(widen(HalfKind::F16, a as u16)),
-        Cvt::Bf16F32 => canon(widen(HalfKind::Bf16, a as u16)),
-        Cvt::F32Tf32 if x.is_nan() => canon(x),
-        Cvt::F32Tf32 => a.wrapping_add(1 << 12) & !0x1fff,
-        _ => a,
+        Cvt::U32F32 => map1(a, |a| (a as f32).to_bits()),
+        Cvt::S32F32 => map1(a, |a| (a as i32 as f32).to_bits()),
+        Cvt::F32Int(32, true) => map1(a, |a| f32::from_bits(a) as i32 as u32),
+        Cvt::F32Int(32, false) => map1(a, |a| f32::from_bits(a) as u32),
+        Cvt::F32Int(bits, signed) => each1(mask, a, |a| clamp(f32::from_bits(a).into(), bits, signed)),
+        Cvt::F16F32 => map1(a, |a| canon(widen_f16(a as u16))),
+        Cvt::Bf16F32 => map1(a, |a| canon(widen_bf16(a as u16))),
+        Cvt::F32Tf32 => map1(a, tf32),
+        _ => *a,
     }
 }
 

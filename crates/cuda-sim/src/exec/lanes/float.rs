@@ -4,7 +4,7 @@
 //! produces.
 
 use super::super::code::{Approx, Cmp, FBin, FUn, FloatClass};
-use super::{PerLane, map1, map2};
+use super::{PerLane, each1, map1, map2};
 
 /// The NaN of every `f32` result.
 pub(in crate::exec) const NAN32: u32 = 0x7fff_ffff;
@@ -42,10 +42,10 @@ extremum!(extremum64, f64);
 
 /// Two-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn binary32(op: FBin, mask: u32, a: PerLane<u32>, b: PerLane<u32>, d: &mut PerLane<u32>) {
+pub(in crate::exec) fn binary32(op: FBin, a: &PerLane<u32>, b: &PerLane<u32>) -> PerLane<u32> {
     macro_rules! go {
         ($f:expr) => {
-            map2(mask, a, b, d, |a, b| {
+            map2(a, b, |a, b| {
                 let f: fn(f32, f32) -> f32 = $f;
                 canon(f(f32::from_bits(a), f32::from_bits(b)))
             })
@@ -60,16 +60,16 @@ pub(in crate::exec) fn binary32(op: FBin, mask: u32, a: PerLane<u32>, b: PerLane
         FBin::Max => go!(|a, b| extremum32(a, b, true, false)),
         FBin::MinNan => go!(|a, b| extremum32(a, b, false, true)),
         FBin::MaxNan => go!(|a, b| extremum32(a, b, true, true)),
-        FBin::CopySign => map2(mask, a, b, d, |a, b| a & 0x8000_0000 | b & 0x7fff_ffff),
+        FBin::CopySign => map2(a, b, |a, b| a & 0x8000_0000 | b & 0x7fff_ffff),
     }
 }
 
 /// Two-operand arithmetic on `f64`.
 #[inline(always)]
-pub(in crate::exec) fn binary64(op: FBin, mask: u32, a: PerLane<u64>, b: PerLane<u64>, d: &mut PerLane<u64>) {
+pub(in crate::exec) fn binary64(op: FBin, a: &PerLane<u64>, b: &PerLane<u64>) -> PerLane<u64> {
     macro_rules! go {
         ($f:expr) => {
-            map2(mask, a, b, d, |a, b| {
+            map2(a, b, |a, b| {
                 let f: fn(f64, f64) -> f64 = $f;
                 f(f64::from_bits(a), f64::from_bits(b)).to_bits()
             })
@@ -96,19 +96,19 @@ pub(in crate::exec) fn flush(value: u32) -> u32 {
 
 /// One-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: FUn, mask: u32, a: PerLane<u32>, d: &mut PerLane<u32>) {
+pub(in crate::exec) fn unary32(op: FUn, a: &PerLane<u32>) -> PerLane<u32> {
     macro_rules! go {
         ($f:expr) => {
-            map1(mask, a, d, |a| {
+            map1(a, |a| {
                 let f: fn(f32) -> f32 = $f;
                 canon(f(f32::from_bits(a)))
             })
         };
     }
     match op {
-        FUn::Neg => map1(mask, a, d, |a| a ^ 0x8000_0000),
-        FUn::Abs => map1(mask, a, d, |a| a & 0x7fff_ffff),
-        FUn::Flush => map1(mask, a, d, flush),
+        FUn::Neg => map1(a, |a| a ^ 0x8000_0000),
+        FUn::Abs => map1(a, |a| a & 0x7fff_ffff),
+        FUn::Flush => map1(a, flush),
         FUn::Sqrt => go!(f32::sqrt),
         FUn::Rcp => go!(|a| 1.0 / a),
         FUn::Saturate => go!(|a| if a > 0.0 { a.min(1.0) } else { 0.0 }),
@@ -119,10 +119,10 @@ pub(in crate::exec) fn unary32(op: FUn, mask: u32, a: PerLane<u32>, d: &mut PerL
     }
 }
 
-/// One-operand arithmetic on `f64`.
+/// One-operand arithmetic on `f64`, in the lanes of `mask`.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: FUn, mask: u32, a: PerLane<u64>, d: &mut PerLane<u64>) {
-    map1(mask, a, d, |a| {
+pub(in crate::exec) fn unary64(op: FUn, mask: u32, a: &PerLane<u64>) -> PerLane<u64> {
+    each1(mask, a, |a| {
         let x = f64::from_bits(a);
         match op {
             FUn::Neg => return a ^ 1 << 63,
@@ -137,7 +137,7 @@ pub(in crate::exec) fn unary64(op: FUn, mask: u32, a: PerLane<u64>, d: &mut PerL
             FUn::Truncate => x.trunc(),
         }
         .to_bits()
-    });
+    })
 }
 
 /// Computes an approximate function: in `f64`, rounded once.

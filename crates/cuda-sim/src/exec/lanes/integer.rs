@@ -4,17 +4,23 @@
 //! value instead of a trap.
 
 use super::super::code::{Bin, Tri, Un};
-use super::{PerLane, map1, map2, map3};
+use super::{PerLane, WARP, each1, each2, map1, map2, map3};
 
 macro_rules! binary {
     ($name:ident, $word:ty, $signed:ty, $wide:ty, $wide_signed:ty) => {
-        /// `d = a op b` on whole words; shifts go through the functions of their own.
+        /// `a op b` on whole words, at least in the lanes of `mask`.
         #[inline(always)]
-        pub(in crate::exec) fn $name(op: Bin, mask: u32, a: PerLane<$word>, b: PerLane<$word>, d: &mut PerLane<$word>) {
+        pub(in crate::exec) fn $name(op: Bin, mask: u32, a: &PerLane<$word>, b: &PerLane<$word>) -> PerLane<$word> {
             const BITS: u32 = <$word>::BITS;
             macro_rules! go {
                 ($f:expr) => {
-                    map2(mask, a, b, d, $f)
+                    map2(a, b, $f)
+                };
+            }
+            // No vector of words is divided.
+            macro_rules! divide {
+                ($f:expr) => {
+                    each2(mask, a, b, $f)
                 };
             }
             match op {
@@ -27,12 +33,18 @@ macro_rules! binary {
                 Bin::MulHiS => go!(|a, b| {
                     (<$wide_signed>::from(a as $signed) * <$wide_signed>::from(b as $signed) >> BITS) as $word
                 }),
-                Bin::DivU => go!(|a, b| a.checked_div(b).unwrap_or(<$word>::MAX)),
+                Bin::DivU => divide!(|a, b| a.checked_div(b).unwrap_or(<$word>::MAX)),
                 Bin::DivS => {
-                    go!(|a, b| if b == 0 { <$word>::MAX } else { (a as $signed).wrapping_div(b as $signed) as $word })
+                    divide!(|a, b| if b == 0 {
+                        <$word>::MAX
+                    } else {
+                        (a as $signed).wrapping_div(b as $signed) as $word
+                    })
                 }
-                Bin::RemU => go!(|a, b| a.checked_rem(b).unwrap_or(a)),
-                Bin::RemS => go!(|a, b| if b == 0 { a } else { (a as $signed).wrapping_rem(b as $signed) as $word }),
+                Bin::RemU => divide!(|a, b| a.checked_rem(b).unwrap_or(a)),
+                Bin::RemS => {
+                    divide!(|a, b| if b == 0 { a } else { (a as $signed).wrapping_rem(b as $signed) as $word })
+                }
                 Bin::MinU => go!(|a, b| a.min(b)),
                 Bin::MinS => go!(|a, b| (a as $signed).min(b as $signed) as $word),
                 Bin::MaxU => go!(|a, b| a.max(b)),
@@ -54,30 +66,30 @@ binary!(binary64, u64, i64, u128, i128);
 
 /// One-operand operations on 32-bit words.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: Un, mask: u32, a: PerLane<u32>, d: &mut PerLane<u32>) {
+pub(in crate::exec) fn unary32(op: Un, a: &PerLane<u32>) -> PerLane<u32> {
     match op {
-        Un::Not => map1(mask, a, d, |a| !a),
-        Un::LogicalNot => map1(mask, a, d, |a| u32::from(a == 0)),
-        Un::Neg => map1(mask, a, d, u32::wrapping_neg),
-        Un::AbsS => map1(mask, a, d, |a| (a as i32).wrapping_abs() as u32),
-        Un::Brev => map1(mask, a, d, u32::reverse_bits),
-        Un::Popc => map1(mask, a, d, u32::count_ones),
-        Un::Clz => map1(mask, a, d, u32::leading_zeros),
-        Un::BfindU => map1(mask, a, d, |a| 31_u32.wrapping_sub(a.leading_zeros())),
+        Un::Not => map1(a, |a| !a),
+        Un::LogicalNot => map1(a, |a| u32::from(a == 0)),
+        Un::Neg => map1(a, u32::wrapping_neg),
+        Un::AbsS => map1(a, |a| (a as i32).wrapping_abs() as u32),
+        Un::Brev => map1(a, u32::reverse_bits),
+        Un::Popc => map1(a, u32::count_ones),
+        Un::Clz => map1(a, u32::leading_zeros),
+        Un::BfindU => map1(a, |a| 31_u32.wrapping_sub(a.leading_zeros())),
     }
 }
 
-/// One-operand operations on 64-bit words.
+/// One-operand operations on 64-bit words, in the lanes of `mask`.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: Un, mask: u32, a: PerLane<u64>, d: &mut PerLane<u64>) {
-    map1(mask, a, d, |a| match op {
+pub(in crate::exec) fn unary64(op: Un, mask: u32, a: &PerLane<u64>) -> PerLane<u64> {
+    each1(mask, a, |a| match op {
         Un::Not => !a,
         Un::LogicalNot => u64::from(a == 0),
         Un::Neg => a.wrapping_neg(),
         Un::AbsS => (a as i64).wrapping_abs() as u64,
         Un::Brev => a.reverse_bits(),
         Un::Popc | Un::Clz | Un::BfindU => u64::from(count64(op, a)),
-    });
+    })
 }
 
 /// `clz` or `popc` of a 64-bit word.
@@ -90,17 +102,10 @@ pub(in crate::exec) fn count64(op: Un, a: u64) -> u32 {
 
 /// Three-operand operations on 32-bit words.
 #[inline(always)]
-pub(in crate::exec) fn ternary32(
-    op: Tri,
-    mask: u32,
-    a: PerLane<u32>,
-    b: PerLane<u32>,
-    c: PerLane<u32>,
-    d: &mut PerLane<u32>,
-) {
+pub(in crate::exec) fn ternary32(op: Tri, a: &PerLane<u32>, b: &PerLane<u32>, c: &PerLane<u32>) -> PerLane<u32> {
     macro_rules! go {
         ($f:expr) => {
-            map3(mask, a, b, c, d, $f)
+            map3(a, b, c, $f)
         };
     }
     match op {
@@ -114,7 +119,8 @@ pub(in crate::exec) fn ternary32(
         Tri::BfeU => go!(|a, b, c| bfe(u64::from(a), b, c, 32, false) as u32),
         Tri::BfeS => go!(|a, b, c| bfe(u64::from(a), b, c, 32, true) as u32),
         Tri::Bfi => go!(|a, b, c| bfi(a, b, c & 0xffff, c >> 16)),
-        Tri::Prmt => go!(prmt),
+        Tri::Prmt if c.0.iter().all(|&selector| selector == c.0[0]) => permuted(a, b, c.0[0]),
+        Tri::Prmt => go!(|a, b, c| prmt(a, b, c)),
         Tri::PrmtF4e => go!(|a, b, c| bytes(a, b, |i| i + (c & 3))),
         Tri::PrmtB4e => go!(|a, b, c| bytes(a, b, |i| (c & 3).wrapping_sub(i) & 7)),
         Tri::PrmtRc8 => go!(|a, b, c| bytes(a, b, |_| c & 3)),
@@ -187,6 +193,24 @@ fn prmt(a: u32, b: u32, selector: u32) -> u32 {
     })
 }
 
+/// [`prmt`] by one selector for all lanes.
+///
+/// Most kernels give it as a constant. The loops over lanes vectorise.
+#[inline(always)]
+fn permuted(a: &PerLane<u32>, b: &PerLane<u32>, selector: u32) -> PerLane<u32> {
+    let mut words = PerLane([0; WARP]);
+    for i in 0..4 {
+        let nibble = selector >> (4 * i);
+        let (of, shift) = (if nibble & 4 == 0 { a } else { b }, 8 * (nibble & 3));
+        if nibble & 8 == 0 {
+            words.0.iter_mut().zip(&of.0).for_each(|(word, of)| *word |= (of >> shift & 0xff) << (8 * i));
+        } else {
+            words.0.iter_mut().zip(&of.0).for_each(|(word, of)| *word |= 0xff * (of >> shift >> 7 & 1) << (8 * i));
+        }
+    }
+    words
+}
+
 #[inline(always)]
 fn funnel_left(lo: u32, hi: u32, count: u32) -> u32 {
     ((u64::from(hi) << 32 | u64::from(lo)) << count >> 32) as u32
@@ -198,12 +222,21 @@ fn funnel_right(lo: u32, hi: u32, count: u32) -> u32 {
 }
 
 /// `lop3`: each result bit is the bit of `lut` that the three operand bits name.
+///
+/// The outer loop is over the rows of the table, so that the loop over lanes vectorises.
 #[inline(always)]
-pub(in crate::exec) fn lop3(lut: u8, a: u32, b: u32, c: u32) -> u32 {
-    (0..8).filter(|index| lut >> index & 1 == 1).fold(0, |word, index: u32| {
-        let pick = |value: u32, bit: u32| if index >> bit & 1 == 1 { value } else { !value };
-        word | pick(a, 2) & pick(b, 1) & pick(c, 0)
-    })
+pub(in crate::exec) fn lop3(lut: u8, a: &PerLane<u32>, b: &PerLane<u32>, c: &PerLane<u32>) -> PerLane<u32> {
+    let mut words = PerLane([0; WARP]);
+    for row in 0..8_u32 {
+        if lut >> row & 1 == 1 {
+            // An operand whose bit of the row is 0 counts complemented.
+            let [of_a, of_b, of_c] = [2, 1, 0].map(|bit| (row >> bit & 1).wrapping_sub(1));
+            for (lane, word) in words.0.iter_mut().enumerate() {
+                *word |= (a.0[lane] ^ of_a) & (b.0[lane] ^ of_b) & (c.0[lane] ^ of_c);
+            }
+        }
+    }
+    words
 }
 
 /// Sum or difference with the carry (or borrow) that goes in and comes out.

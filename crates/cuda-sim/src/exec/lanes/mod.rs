@@ -38,55 +38,80 @@ pub(super) fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
     LaneBits(mask).filter(|&lane| holds(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
-/// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
+impl<T: Copy> PerLane<T> {
+    /// Takes `values` in the lanes of `mask`.
+    #[inline(always)]
+    pub(super) fn set(&mut self, mask: u32, values: &Self) {
+        if mask == FULL {
+            *self = *values;
+            return;
+        }
+        for (lane, (old, &new)) in self.0.iter_mut().zip(&values.0).enumerate() {
+            *old = if mask >> lane & 1 == 1 { new } else { *old };
+        }
+    }
+}
+
+/// `f(a)` in every lane: a plain loop, which vectorises.
 ///
-/// Sources are copied before the destination is borrowed, so both may be of one register file.
+/// Lanes that do not take part are computed too. Slow functions go through [`each1`].
 #[inline(always)]
-pub(super) fn map1<A: Copy, D>(mask: u32, a: PerLane<A>, d: &mut PerLane<D>, f: impl Fn(A) -> D) {
-    if mask == FULL {
-        for i in 0..WARP {
-            d.0[i] = f(a.0[i]);
-        }
-    } else {
-        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i]));
+pub(super) fn map1<A: Copy, D: Copy + Default>(a: &PerLane<A>, f: impl Fn(A) -> D) -> PerLane<D> {
+    let mut d = PerLane([D::default(); WARP]);
+    for i in 0..WARP {
+        d.0[i] = f(a.0[i]);
     }
+    d
 }
 
-/// `d = f(a, b)` in the lanes of `mask`.
+/// `f(a, b)` in every lane, as [`map1`].
 #[inline(always)]
-pub(super) fn map2<A: Copy, B: Copy, D>(
-    mask: u32,
-    a: PerLane<A>,
-    b: PerLane<B>,
-    d: &mut PerLane<D>,
+pub(super) fn map2<A: Copy, B: Copy, D: Copy + Default>(
+    a: &PerLane<A>,
+    b: &PerLane<B>,
     f: impl Fn(A, B) -> D,
-) {
-    if mask == FULL {
-        for i in 0..WARP {
-            d.0[i] = f(a.0[i], b.0[i]);
-        }
-    } else {
-        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i]));
+) -> PerLane<D> {
+    let mut d = PerLane([D::default(); WARP]);
+    for i in 0..WARP {
+        d.0[i] = f(a.0[i], b.0[i]);
     }
+    d
 }
 
-/// `d = f(a, b, c)` in the lanes of `mask`.
+/// `f(a, b, c)` in every lane, as [`map1`].
 #[inline(always)]
-pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
-    mask: u32,
-    a: PerLane<A>,
-    b: PerLane<B>,
-    c: PerLane<C>,
-    d: &mut PerLane<D>,
+pub(super) fn map3<A: Copy, B: Copy, C: Copy, D: Copy + Default>(
+    a: &PerLane<A>,
+    b: &PerLane<B>,
+    c: &PerLane<C>,
     f: impl Fn(A, B, C) -> D,
-) {
-    if mask == FULL {
-        for i in 0..WARP {
-            d.0[i] = f(a.0[i], b.0[i], c.0[i]);
-        }
-    } else {
-        LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i], c.0[i]));
+) -> PerLane<D> {
+    let mut d = PerLane([D::default(); WARP]);
+    for i in 0..WARP {
+        d.0[i] = f(a.0[i], b.0[i], c.0[i]);
     }
+    d
+}
+
+/// `f(a)` in the lanes of `mask`, one after the other; the others have the default.
+#[inline(always)]
+pub(super) fn each1<A: Copy, D: Copy + Default>(mask: u32, a: &PerLane<A>, f: impl Fn(A) -> D) -> PerLane<D> {
+    let mut d = PerLane([D::default(); WARP]);
+    LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i]));
+    d
+}
+
+/// `f(a, b)` in the lanes of `mask`, as [`each1`].
+#[inline(always)]
+pub(super) fn each2<A: Copy, B: Copy, D: Copy + Default>(
+    mask: u32,
+    a: &PerLane<A>,
+    b: &PerLane<B>,
+    f: impl Fn(A, B) -> D,
+) -> PerLane<D> {
+    let mut d = PerLane([D::default(); WARP]);
+    LaneBits(mask).for_each(|i| d.0[i] = f(a.0[i], b.0[i]));
+    d
 }
 
 /// One bit per lane: `f(a, b)`, computed for every lane.

@@ -6,7 +6,7 @@ use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{
-    LaneBits, PerLane, WARP, convert, float, half, integer, lanes_where, map1, map2, map3, test2,
+    LaneBits, PerLane, WARP, convert, each1, each2, float, half, integer, lanes_where, map1, map2, map3, test2,
 };
 use crate::exec::register::{HalfKind, R};
 use crate::exec::run::check::happens_before::clocks::Strength;
@@ -166,9 +166,9 @@ fn steps(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, index: usize) -> StepResu
                 collective::park(turn, warp, collective, ready(pc, active))?;
                 return Ok(Stop::Switch);
             }
-            op => {
+            _ => {
                 warp.pc = pc;
-                simple(turn, warp, code, op, active)?;
+                simple(turn, warp, code, &step.op, active)?;
                 pc += 1;
                 continue;
             }
@@ -234,7 +234,7 @@ fn leave(warp: &mut Warp, fragment: Fragment, active: u32, targets: [u32; WARP])
 
 /// Everything that neither branches nor waits.
 #[inline(always)]
-fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, active: u32) -> StepResult {
+fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, step: &StepOp, active: u32) -> StepResult {
     let regs = &mut warp.regs;
     macro_rules! w32 {
         ($r:expr) => {
@@ -246,77 +246,108 @@ fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp,
             regs.w64[$r as usize]
         };
     }
-    match op {
-        StepOp::Mov32(d, a) => map1(active, w32!(a), &mut w32!(d), |a| a),
-        StepOp::Mov64(d, a) => map1(active, w64!(a), &mut w64!(d), |a| a),
+    macro_rules! set32 {
+        ($d:expr, $values:expr) => {{
+            let values = $values;
+            w32!($d).set(active, &values);
+        }};
+    }
+    macro_rules! set64 {
+        ($d:expr, $values:expr) => {{
+            let values = $values;
+            w64!($d).set(active, &values);
+        }};
+    }
+    match *step {
+        StepOp::Mov32(d, a) => set32!(d, w32!(a)),
+        StepOp::Mov64(d, a) => set64!(d, w64!(a)),
         StepOp::Pack64(d, lo, hi) => {
-            map2(active, w32!(lo), w32!(hi), &mut w64!(d), |lo, hi| u64::from(hi) << 32 | u64::from(lo));
+            set64!(d, map2(&w32!(lo), &w32!(hi), |lo, hi| u64::from(hi) << 32 | u64::from(lo)));
         }
         StepOp::Unpack64(lo, hi, a) => {
-            let a = w64!(a);
-            map1(active, a, &mut w32!(lo), |a| a as u32);
-            map1(active, a, &mut w32!(hi), |a| (a >> 32) as u32);
+            let words = map1(&w64!(a), |a| a as u32);
+            set32!(hi, map1(&w64!(a), |a| (a >> 32) as u32));
+            set32!(lo, words);
         }
         StepOp::Pack32(d, lo, hi) => {
-            map2(active, w32!(lo), w32!(hi), &mut w32!(d), |lo, hi| hi << 16 | lo & 0xffff);
+            set32!(d, map2(&w32!(lo), &w32!(hi), |lo, hi| hi << 16 | lo & 0xffff));
         }
-        StepOp::Zext64(d, a) => map1(active, w32!(a), &mut w64!(d), u64::from),
-        StepOp::Sext64(d, a) => map1(active, w32!(a), &mut w64!(d), |a| i64::from(a as i32) as u64),
-        StepOp::Trunc32(d, a) => map1(active, w64!(a), &mut w32!(d), |a| a as u32),
-        StepOp::Ext32 { signed, bits, d, a } => {
-            map1(active, w32!(a), &mut w32!(d), |a| integer::extend(a, bits, signed));
-        }
-        StepOp::Bin32(op, d, a, b) => integer::binary32(op, active, w32!(a), w32!(b), &mut w32!(d)),
-        StepOp::Bin64(op, d, a, b) => integer::binary64(op, active, w64!(a), w64!(b), &mut w64!(d)),
-        StepOp::Un32(op, d, a) => integer::unary32(op, active, w32!(a), &mut w32!(d)),
-        StepOp::Un64(op, d, a) => integer::unary64(op, active, w64!(a), &mut w64!(d)),
-        StepOp::Count64(op, d, a) => map1(active, w64!(a), &mut w32!(d), |a| integer::count64(op, a)),
-        StepOp::Tri32(op, d, a, b, c) => integer::ternary32(op, active, w32!(a), w32!(b), w32!(c), &mut w32!(d)),
+        StepOp::Zext64(d, a) => set64!(d, map1(&w32!(a), u64::from)),
+        StepOp::Sext64(d, a) => set64!(d, map1(&w32!(a), |a| i64::from(a as i32) as u64)),
+        StepOp::Trunc32(d, a) => set32!(d, map1(&w64!(a), |a| a as u32)),
+        StepOp::Ext32 { signed, bits, d, a } => set32!(d, map1(&w32!(a), |a| integer::extend(a, bits, signed))),
+        StepOp::Bin32(op, d, a, b) => set32!(d, integer::binary32(op, active, &w32!(a), &w32!(b))),
+        StepOp::Bin64(op, d, a, b) => set64!(d, integer::binary64(op, active, &w64!(a), &w64!(b))),
+        StepOp::Un32(op, d, a) => set32!(d, integer::unary32(op, &w32!(a))),
+        StepOp::Un64(op, d, a) => set64!(d, integer::unary64(op, active, &w64!(a))),
+        StepOp::Count64(op, d, a) => set32!(d, each1(active, &w64!(a), |a| integer::count64(op, a))),
+        StepOp::Tri32(op, d, a, b, c) => set32!(d, integer::ternary32(op, &w32!(a), &w32!(b), &w32!(c))),
         StepOp::Mad64(d, a, b, c) => {
-            map3(active, w64!(a), w64!(b), w64!(c), &mut w64!(d), |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+            set64!(d, map3(&w64!(a), &w64!(b), &w64!(c), |a, b, c| a.wrapping_mul(b).wrapping_add(c)));
         }
-        StepOp::MulWide(false, d, a, b) => {
-            map2(active, w32!(a), w32!(b), &mut w64!(d), |a, b| u64::from(a) * u64::from(b));
-        }
+        StepOp::MulWide(false, d, a, b) => set64!(d, map2(&w32!(a), &w32!(b), |a, b| u64::from(a) * u64::from(b))),
         StepOp::MulWide(true, d, a, b) => {
-            map2(active, w32!(a), w32!(b), &mut w64!(d), |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
+            set64!(d, map2(&w32!(a), &w32!(b), |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64));
         }
         StepOp::Bfe64(signed, d, a, b, c) => {
-            map3(active, w64!(a), w32!(b), w32!(c), &mut w64!(d), |a, b, c| integer::bfe(a, b, c, 64, signed));
+            set64!(d, map3(&w64!(a), &w32!(b), &w32!(c), |a, b, c| integer::bfe(a, b, c, 64, signed)));
         }
-        StepOp::Carry { .. } => carry(warp, op, active),
-        StepOp::Lop3 { lut, d, a, b, c } => {
-            map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| integer::lop3(lut, a, b, c));
+        StepOp::Carry { .. } => carry(warp, *step, active),
+        StepOp::Lop3 { lut, d, a, b, c } => set32!(d, integer::lop3(lut, &w32!(a), &w32!(b), &w32!(c))),
+        StepOp::F32(op, d, a, b) => set32!(d, float::binary32(op, &w32!(a), &w32!(b))),
+        StepOp::F64(op, d, a, b) => set64!(d, float::binary64(op, &w64!(a), &w64!(b))),
+        StepOp::Fma32(d, a, b, c) => {
+            let fused = |a, b, c| float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)));
+            set32!(d, map3(&w32!(a), &w32!(b), &w32!(c), fused));
         }
-        StepOp::F32(op, d, a, b) => float::binary32(op, active, w32!(a), w32!(b), &mut w32!(d)),
-        StepOp::F64(op, d, a, b) => float::binary64(op, active, w64!(a), w64!(b), &mut w64!(d)),
-        StepOp::Fma32(d, a, b, c) => map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| {
-            float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
-        }),
-        StepOp::Fma64(d, a, b, c) => map3(active, w64!(a), w64!(b), w64!(c), &mut w64!(d), |a, b, c| {
-            f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits()
-        }),
-        StepOp::FUn32(op, d, a) => float::unary32(op, active, w32!(a), &mut w32!(d)),
-        StepOp::FUn64(op, d, a) => float::unary64(op, active, w64!(a), &mut w64!(d)),
+        StepOp::Fma64(d, a, b, c) => {
+            let fused = |a, b, c| f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits();
+            set64!(d, map3(&w64!(a), &w64!(b), &w64!(c), fused));
+        }
+        StepOp::FUn32(op, d, a) => set32!(d, float::unary32(op, &w32!(a))),
+        StepOp::FUn64(op, d, a) => set64!(d, float::unary64(op, active, &w64!(a))),
         StepOp::Approx(op, d, a) => {
             let noise = turn.job.options.perturb_approximations;
-            map1(active, w32!(a), &mut w32!(d), |a| float::approx(op, a, noise));
+            set32!(d, each1(active, &w32!(a), |a| float::approx(op, a, noise)));
         }
         StepOp::DivApprox(d, a, b) => {
             let noise = turn.job.options.perturb_approximations;
-            map2(active, w32!(a), w32!(b), &mut w32!(d), |a, b| float::div_approx(a, b, noise));
+            set32!(d, each2(active, &w32!(a), &w32!(b), |a, b| float::div_approx(a, b, noise)));
         }
         StepOp::Half { op, kind, d, a, b, c } => {
-            map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| half::arithmetic(op, kind, a, b, c));
+            let (b, c) = (w32!(b), w32!(c));
+            let a = &w32!(a);
+            let mut values = PerLane([0; WARP]);
+            for lane in LaneBits(active) {
+                values.0[lane] = half::arithmetic(op, kind, a.0[lane], b.0[lane], c.0[lane]);
+            }
+            set32!(d, values);
         }
         StepOp::Cvt(op, d, a) => match convert::widths(op) {
-            (false, false) => map1(active, w32!(a), &mut w32!(d), |a| convert::from32_to32(op, a)),
-            (false, true) => map1(active, w32!(a), &mut w64!(d), |a| convert::from32_to64(op, a)),
-            (true, false) => map1(active, w64!(a), &mut w32!(d), |a| convert::from64_to32(op, a)),
-            (true, true) => map1(active, w64!(a), &mut w64!(d), |a| convert::from64_to64(op, a)),
+            (false, false) => set32!(d, convert::from32_to32(op, active, &w32!(a))),
+            (false, true) => set64!(d, map1(&w32!(a), |a| convert::from32_to64(op, a))),
+            (true, false) => set32!(d, each1(active, &w64!(a), |a| convert::from64_to32(op, a))),
+            (true, true) => set64!(d, each1(active, &w64!(a), |a| convert::from64_to64(op, a))),
         },
+        StepOp::CvtPack { kind, toward_zero: false, relu: false, d, a, b } => {
+            macro_rules! pairs {
+                ($narrow:path) => {
+                    map2(&w32!(a), &w32!(b), |a, b| {
+                        let [high, low] = [f32::from_bits(a), f32::from_bits(b)].map($narrow);
+                        u32::from(high) << 16 | u32::from(low)
+                    })
+                };
+            }
+            set32!(
+                d,
+                match kind {
+                    HalfKind::F16 | HalfKind::F16x2 => pairs!(half::narrow_f16),
+                    HalfKind::Bf16 | HalfKind::Bf16x2 => pairs!(half::narrow_bf16),
+                }
+            );
+        }
         StepOp::CvtPack { kind, toward_zero, relu, d, a, b } => {
-            map2(active, w32!(a), w32!(b), &mut w32!(d), |a, b| pack_halves(kind, toward_zero, relu, a, b));
+            set32!(d, each2(active, &w32!(a), &w32!(b), |a, b| pack_halves(kind, toward_zero, relu, a, b)));
         }
         StepOp::Setp32(op, d, a, b) => {
             let mask = compare_words(op, &w32!(a), &w32!(b), |a| a as i32);
@@ -352,8 +383,16 @@ fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp,
             });
             regs.set_predicate(d, active, mask);
         }
-        StepOp::Sel32(d, a, b, p) => select(active, regs.p[p as usize], w32!(a), w32!(b), &mut w32!(d)),
-        StepOp::Sel64(d, a, b, p) => select(active, regs.p[p as usize], w64!(a), w64!(b), &mut w64!(d)),
+        StepOp::Sel32(d, a, b, p) => {
+            let mut values = w32!(b);
+            values.set(regs.p[p as usize], &w32!(a));
+            set32!(d, values);
+        }
+        StepOp::Sel64(d, a, b, p) => {
+            let mut values = w64!(b);
+            values.set(regs.p[p as usize], &w64!(a));
+            set64!(d, values);
+        }
         StepOp::Pred(op, d, a, b) => {
             let (a, b) = (regs.p[a as usize], regs.p[b as usize]);
             let value = match op {
@@ -371,22 +410,18 @@ fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp,
         }
         StepOp::Clock(high, d) => {
             let now = turn.clock();
-            let word = if high { (now >> 32) as u32 } else { now as u32 };
-            map1(active, PerLane([word; 32]), &mut w32!(d), |word| word);
+            set32!(d, PerLane([if high { (now >> 32) as u32 } else { now as u32 }; WARP]));
         }
-        StepOp::Clock64(d) => {
-            let now = turn.clock();
-            map1(active, PerLane([now; 32]), &mut w64!(d), |word| word);
-        }
+        StepOp::Clock64(d) => set64!(d, PerLane([turn.clock(); WARP])),
         StepOp::ActiveMask(d) => {
             let groups = PerLane(warp.groups());
-            map1(active, groups, &mut warp.regs.w32[d as usize], |group| group & active);
+            warp.regs.w32[d as usize].set(active, &map1(&groups, |group| group & active));
         }
         StepOp::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
         StepOp::Store(index) => return access::store(turn, warp, &code.accesses[index as usize], active),
         StepOp::Atomic(index) => return atomic::atomic(turn, warp, &code.atomics[index as usize], active),
         StepOp::CopyAsync(_) | StepOp::CommitGroup | StepOp::WaitGroup(_) | StepOp::WaitAll => {
-            return asynchronous::step(turn, warp, op, active);
+            return asynchronous::step(turn, warp, *step, active);
         }
         StepOp::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
         StepOp::MoveLocal(index) => {
@@ -405,16 +440,6 @@ fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp,
         StepOp::Return(_) | StepOp::Exit | StepOp::Collective(_) => {}
     }
     Ok(())
-}
-
-#[inline(always)]
-fn select<T: Copy>(active: u32, p: u32, a: PerLane<T>, b: PerLane<T>, d: &mut PerLane<T>) {
-    for i in 0..32 {
-        let value = if p >> i & 1 == 1 { a.0[i] } else { b.0[i] };
-        if active >> i & 1 == 1 {
-            d.0[i] = value;
-        }
-    }
 }
 
 #[inline(always)]

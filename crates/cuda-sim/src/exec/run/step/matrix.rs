@@ -97,12 +97,16 @@ pub(super) fn multiply(
             sums[row][column] = word(c, lane);
         }
     }
-    let halves = |kind: HalfKind| move |word: u32, item: usize| half::widen(kind, (word >> (16 * item)) as u16);
+    let f16 = |word: u32, item: usize| half::widen_f16((word >> (16 * item)) as u16);
+    let bf16 = |word: u32, item: usize| half::widen_bf16((word >> (16 * item)) as u16);
+    let is_f16 = |kind: HalfKind| matches!(kind, HalfKind::F16 | HalfKind::F16x2);
     // The low 13 bits of a register do not belong to its tf32 value.
     let tf32 = |word: u32, _: usize| f32::from_bits(word & !0x1fff);
     match shape {
-        Mma::M16N8K16(kind) => add_floats::<16>(&mut sums, &unpack(a, b, 2, halves(kind))),
-        Mma::M16N8K8(kind) => add_floats::<8>(&mut sums, &unpack(a, b, 2, halves(kind))),
+        Mma::M16N8K16(kind) if is_f16(kind) => add_floats::<16>(&mut sums, &unpack(a, b, 2, f16)),
+        Mma::M16N8K16(_) => add_floats::<16>(&mut sums, &unpack(a, b, 2, bf16)),
+        Mma::M16N8K8(kind) if is_f16(kind) => add_floats::<8>(&mut sums, &unpack(a, b, 2, f16)),
+        Mma::M16N8K8(_) => add_floats::<8>(&mut sums, &unpack(a, b, 2, bf16)),
         Mma::M16N8K8Tf32 => add_floats::<8>(&mut sums, &unpack(a, b, 1, tf32)),
         Mma::Bytes { saturate } => {
             let pick = |word: u32, item: usize| i64::from((word >> (8 * item)) as i8);
