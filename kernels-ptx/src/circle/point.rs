@@ -73,16 +73,18 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
         factors.set(tid_x(), *own.add(tid_x() as usize));
     }
     block_sync();
+    // Threads without coefficients need no factors: a short column has coefficients for a warp or less.
     let log_low = log_range.min(LOG_THREADS);
-    middle.set(tid_x(), product(factors, LOG_THREADS, log_range - log_low, tid_x()));
-    let low = product(factors, 0, log_low, tid_x());
+    let (threads, count) = (1 << log_low, 1 << (log_range - log_low));
+    if tid_x() < count {
+        middle.set(tid_x(), product(factors, LOG_THREADS, log_range - log_low, tid_x()));
+    }
     block_sync();
 
     let mut sum = QM31::ZERO;
-    if tid_x() < 1 << log_low {
+    if tid_x() < threads {
         let range = coefficients.add(sample.first as usize).add((bid_y() as usize) << log_range);
         let mine = range.add(tid_x() as usize);
-        let count = 1 << (log_range - log_low);
         let mut j = 0;
         while j < count {
             let (mut words, mut values) = ([M31::ZERO; 4], [QM31::ZERO; 4]);
@@ -95,7 +97,7 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
             sum += QM31::sum_of_scaled(words, values);
             j += 4;
         }
-        sum *= low;
+        sum *= product(factors, 0, log_low, tid_x());
     }
     let sum = block_sum(sum, SUMS.slice());
     if tid_x() == 0 {
