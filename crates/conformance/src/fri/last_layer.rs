@@ -36,14 +36,14 @@ fn interpolated(
 ///
 /// Coefficient `k` multiplies the factors `x, pi(x), ..` selected by the bits of `k`.
 fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
+    let nonzero: Vec<(usize, QM31)> = coefficients.iter().copied().enumerate().filter(|c| c.1 != QM31::ZERO).list();
     let at = |x: M31| {
-        let (mut basis, mut factor) = (vec![M31::ONE], x);
-        while basis.len() < coefficients.len() {
-            let with: Vec<M31> = basis.iter().map(|&b| b * factor).list();
-            basis.extend(with);
-            factor = double_x(factor);
-        }
-        coefficients.iter().zip(basis).fold(QM31::ZERO, |sum, (&c, b)| sum + c * QM31::from(b))
+        let factors: Vec<M31> = core::iter::successors(Some(x), |&x| Some(double_x(x))).take(log_size as usize).list();
+        let basis = |k: usize| {
+            let selected = factors.iter().enumerate().filter(|(bit, _)| k >> bit & 1 == 1);
+            selected.fold(M31::ONE, |product, (_, &factor)| product * factor)
+        };
+        nonzero.iter().fold(QM31::ZERO, |sum, &(k, c)| sum + c * QM31::from(basis(k)))
     };
     (0..1usize << log_size).map(|position| at(line_x(position, log_size))).list()
 }

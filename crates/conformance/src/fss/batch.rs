@@ -47,6 +47,14 @@ pub(super) fn every_point(points: u64) -> Vec<u64> {
     (0..points).map(u64::wrapping_neg).list()
 }
 
+/// The bits of each of `count` keys.
+///
+/// A large batch has fewer: each level is walked as in a small one.
+pub(super) fn levels(bits: u32, count: u32) -> u32 {
+    const MOST_IN_LARGE: u32 = 17;
+    if count > 33 { bits.min(MOST_IN_LARGE) } else { bits }
+}
+
 /// Rows of points of the given `kinds`, one point per key in each row.
 ///
 /// A kind computes the point from the key's secret and a random word.

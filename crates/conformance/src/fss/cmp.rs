@@ -7,7 +7,7 @@ use core_types::{
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    batch::{GeneratedCmp, NONCE, bit, every_point, mixed_rows, words},
+    batch::{GeneratedCmp, NONCE, bit, every_point, levels, mixed_rows, words},
     model::{CmpKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
@@ -189,6 +189,7 @@ pub(super) fn specs() -> OpSpec {
     }
     for bits in [8, 9, 12, 64] {
         for count in BATCHES {
+            let bits = levels(bits, count);
             let name = format!("{count} keys of {bits} bits are the model's");
             cases.push(Case::new(name, move |q| expect_model(q, bits, count)));
         }

@@ -3,7 +3,7 @@
 use core_types::params::fss::padded;
 
 use super::{
-    batch::{GeneratedDcf, NONCE, every_point, mixed_rows, words},
+    batch::{GeneratedDcf, NONCE, every_point, levels, mixed_rows, words},
     model::{DcfKey, Prg},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
@@ -92,6 +92,7 @@ pub(super) fn specs() -> OpSpec {
     cases.push(Case::new("every alpha and y of 1 bit, 8 words", |q| expect_every_pair(q, 1, 8, 64)));
     for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
         for count in BATCHES {
+            let bits = levels(bits, count);
             let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");
             cases.push(Case::new(name, move |q| expect_model(q, (bits, width), len, count)));
         }

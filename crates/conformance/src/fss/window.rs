@@ -162,8 +162,8 @@ pub(super) fn cmp_specs() -> OpSpec {
         size(10, 7, 20, 31),
         size(8, 7, 12, 33),
         size(10, 8, 24, 257),
-        size(25, 14, 34, 33),
-        size(64, 15, 34, 3),
+        size(25, 10, 34, 33),
+        size(64, 9, 34, 3),
     ];
     let mut cases = Vec::new();
     for size in sizes {
@@ -186,7 +186,7 @@ pub(super) fn dcf_specs() -> OpSpec {
         // with points enough for every part of a GPU's grid to walk to its window
         (size(5, 0, 12, 1), (1, 64)),
         (size(9, 4, 24, 33), (3, 50)),
-        (size(64, 15, 34, 2), (3, 64)),
+        (size(64, 6, 34, 2), (3, 64)),
     ];
     let mut cases = Vec::new();
     for (size, (len, width)) in sizes {

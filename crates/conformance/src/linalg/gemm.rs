@@ -202,17 +202,9 @@ fn product<T: Real>(q: &Conditioned, shape: GemmShape) -> Result<(), Failure> {
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
     let rounding = rounding::<T>();
-    let [wide_a, wide_b] = [&a, &b].map(|x| x.iter().map(|x| f64::from(x.to_f32())).list());
-    let (a_step, b_step) = (la.strides()[2], lb.strides()[1]);
-    for at in 0..batch * m * n {
+    for (at, (sum, magnitude)) in sums([&by_rows(&la, &a), &by_rows(&lb, &b)], [batch, m, n, k]).into_iter().enumerate()
+    {
         let (result, i, j) = (at / (m * n), at / n % m, at % n);
-        let (mut sum, mut magnitude) = (0.0f64, 0.0f64);
-        let (first_a, first_b) = (index(&la, &[result, i, 0]), index(&lb, &[result, 0, j]));
-        for l in 0..k {
-            let (x, y) = (wide_a[first_a + l * a_step], wide_b[first_b + l * b_step]);
-            sum += x * y;
-            magnitude += (x * y).abs();
-        }
         let got = f64::from(c[index(&lc, &[result, i, j])].to_f32());
         let within = 1e-6 * magnitude + rounding * sum.abs();
         if got.is_nan() || (got - sum).abs() > within {
@@ -221,6 +213,31 @@ fn product<T: Real>(q: &Conditioned, shape: GemmShape) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The elements of one matrix or several, row by row.
+fn by_rows<T: Real>(l: &Layout, x: &[T]) -> Vec<f64> {
+    let (shape, strides) = (l.shape(), l.strides());
+    let (lead, last) = shape.split_at(shape.len() - 2);
+    let matrices = (0..lead.first().copied().unwrap_or(1)).map(|matrix| matrix * strides[0]);
+    let rows = matrices.flat_map(|first| (0..last[0]).map(move |row| first + row * strides[lead.len()]));
+    let places = rows.flat_map(|first| (0..last[1]).map(move |col| first + col * strides[lead.len() + 1]));
+    places.map(|place| f64::from(x[place].to_f32())).list()
+}
+
+/// Products of matrices, each element with the sum of the magnitudes of its terms.
+fn sums([a, b]: [&[f64]; 2], [batch, m, n, k]: [usize; 4]) -> Vec<(f64, f64)> {
+    let mut sums = vec![(0.0, 0.0); batch * m * n];
+    for (row, sums) in sums.chunks_mut(n.max(1)).enumerate() {
+        for (l, x) in a[row * k..][..k].iter().enumerate() {
+            let b = &b[(row / m * k + l) * n..][..n];
+            sums.iter_mut().zip(b).for_each(|((sum, magnitude), y)| {
+                *sum += x * y;
+                *magnitude += (x * y).abs();
+            });
+        }
+    }
+    sums
 }
 
 fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias: bool) -> Result<(), Failure> {
@@ -237,15 +254,12 @@ fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias
     let (x, w) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
     let operand = with_bias.then(|| TensorRef::contiguous(dbias.view(), &[n])).transpose()?;
     linear(q, LinearOperands { x, w, bias: operand }, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)?;
-    let mut expected = Vec::with_capacity(m * n);
-    for i in 0..m {
-        for j in 0..n {
-            let factors = |l| (a[index(&la, &[i, l])].to_f32(), b[index(&lb, &[l, j])].to_f32());
-            let sum: f64 = (0..k).map(factors).map(|(x, y)| f64::from(x) * f64::from(y)).sum();
-            let bias = if with_bias { f64::from(bias[j].to_f32()) } else { 0.0 };
-            expected.push(activation(f, sum + bias));
-        }
-    }
+    let sums = sums([&by_rows(&la, &a), &by_rows(&lb, &b)], [1, m, n, k]);
+    let element = |(at, (sum, _)): (usize, (f64, f64))| {
+        let bias = if with_bias { f64::from(bias[at % n].to_f32()) } else { 0.0 };
+        activation(f, sum + bias)
+    };
+    let expected: Vec<f64> = sums.into_iter().enumerate().map(element).list();
     let c: Vec<f32> = q.download(&dc)?.into_iter().map(T::to_f32).list();
     // Rounding errors of a long sum add up.
     let atol = if k < 512 { 1e-5 } else { 1e-4 };
