@@ -120,6 +120,7 @@ pub(in crate::exec) fn ternary32(op: Tri, a: &PerLane<u32>, b: &PerLane<u32>, c:
         Tri::BfeS => go!(|a, b, c| bfe(u64::from(a), b, c, 32, true) as u32),
         Tri::Bfi => go!(|a, b, c| bfi(a, b, c & 0xffff, c >> 16)),
         Tri::Prmt if c.0.iter().all(|&selector| selector == c.0[0]) => permuted(a, b, c.0[0]),
+        #[expect(clippy::redundant_closure, reason = "a function given by its name is not inlined")]
         Tri::Prmt => go!(|a, b, c| prmt(a, b, c)),
         Tri::PrmtF4e => go!(|a, b, c| bytes(a, b, |i| i + (c & 3))),
         Tri::PrmtB4e => go!(|a, b, c| bytes(a, b, |i| (c & 3).wrapping_sub(i) & 7)),
@@ -205,7 +206,7 @@ fn permuted(a: &PerLane<u32>, b: &PerLane<u32>, selector: u32) -> PerLane<u32> {
         if nibble & 8 == 0 {
             words.0.iter_mut().zip(&of.0).for_each(|(word, of)| *word |= (of >> shift & 0xff) << (8 * i));
         } else {
-            words.0.iter_mut().zip(&of.0).for_each(|(word, of)| *word |= 0xff * (of >> shift >> 7 & 1) << (8 * i));
+            words.0.iter_mut().zip(&of.0).for_each(|(word, of)| *word |= (0xff * (of >> shift >> 7 & 1)) << (8 * i));
         }
     }
     words
