@@ -89,9 +89,9 @@ impl<E: FrameworkEval, B: Fn(CommonLookupElements) -> E> Production<B> {
     ) -> Result<StatementProof, ProverError> {
         let log_rows = self.air.log_rows();
         let column = |name: &String| {
-            let mut column = vec![M31::ZERO; 1 << log_rows];
+            let (mut column, word) = (vec![M31::ZERO; 1 << log_rows], row::preprocessed(name));
             for number in 0..1 << log_rows {
-                column[stored_position(number, log_rows) as usize] = M31::from_u32(row::preprocessed(name, number).0);
+                column[stored_position(number, log_rows) as usize] = M31::from_u32(word(number).0);
             }
             column
         };

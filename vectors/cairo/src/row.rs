@@ -10,15 +10,13 @@ pub(crate) fn residuals(eval: &impl FrameworkEval, columns: &[BaseField], row: u
     eval.evaluate(Row { columns: columns.iter(), row, residuals: Vec::new() }).residuals
 }
 
-/// A preprocessed column on a row: the number of the row, or else any word.
+/// A preprocessed column by row: the number of the row, or else any word.
 ///
 /// Only look-ups read those.
-pub(crate) fn preprocessed(name: &str, row: u32) -> BaseField {
-    if name.starts_with("seq_") {
-        return BaseField::from(row);
-    }
+pub(crate) fn preprocessed(name: &str) -> impl Fn(u32) -> BaseField {
     let mix = |state: u32, word: u32| (state ^ word).wrapping_mul(0x9e37_79b1).rotate_left(15);
-    BaseField::from(name.bytes().map(u32::from).chain([row, row]).fold(1, mix) >> 1)
+    let of_name = (!name.starts_with("seq_")).then(|| name.bytes().map(u32::from).fold(1, mix));
+    move |row| BaseField::from(of_name.map_or(row, |state| mix(mix(state, row), row) >> 1))
 }
 
 struct Row<'a> {
@@ -37,7 +35,7 @@ impl EvalAtRow for Row<'_> {
     }
 
     fn get_preprocessed_column(&mut self, column: PreProcessedColumnId) -> BaseField {
-        preprocessed(&column.id, self.row)
+        preprocessed(&column.id)(self.row)
     }
 
     fn add_constraint<G>(&mut self, constraint: G)
