@@ -44,24 +44,25 @@ const ON_SIM: [SuiteRun; 4] = [
 
 /// Jobs of the full tier.
 ///
-/// - Recorded, and under the other conditions.
-/// - Under every checker in one more order, with shuffled streams. Jobs without checkers use the
-///   natural order.
-///
-/// - With late streams on the largest supported machine, whose multiprocessors determine the size
-///   of launches.
-const MORE: [SuiteRun; 7] = [
+/// - Recorded, and under the other conditions, in the natural order without checkers.
+/// - Under every checker in one more order, with shuffled streams.
+/// - On forked queues, with late streams on the largest supported machine, whose multiprocessors
+///   determine the size of launches.
+const MORE: [SuiteRun; 6] = [
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
     cpu("conformance on cpu, forked and starved", &["--condition", "forked", "--condition", "starved"]),
     cpu("conformance on cpu, guarded", &["--condition", "guarded"]),
-    sim("conformance on sim, plain and forked", "", &["--condition", "plain", "--condition", "forked"]),
     sim("conformance on sim, guarded and starved", "", &["--condition", "guarded", "--condition", "starved"]),
     sim(
         "conformance on sim, reverse order, shuffled streams, checkers on",
         "order=reverse;seed=2;schedule=random;checks=sanitize",
         PLAIN,
     ),
-    sim("conformance on sim, late streams, 132 multiprocessors", "schedule=lazy;cc=9.0;sms=132;driver=13.0", PLAIN),
+    sim(
+        "conformance on sim, forked, late streams, 132 multiprocessors",
+        "schedule=lazy;cc=9.0;sms=132;driver=13.0",
+        &["--condition", "forked"],
+    ),
 ];
 
 /// The parts that the usual extent leaves out, for a table.
