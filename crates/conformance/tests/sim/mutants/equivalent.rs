@@ -25,6 +25,11 @@ const NO_KEY: &str = "no bound: a query that reads no key has a logarithm of -in
 const REST: &str = "the odd turns of an unrolled loop, which has none: a tile is a multiple of its step";
 
 pub(super) const EQUIVALENT: &[Equivalent] = &[
+    Equivalent {
+        kernel: "circle_point_ranges",
+        guards: &[0],
+        reason: "no bound: the factor of a thread without coefficients has room and is not read",
+    },
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
     Equivalent { kernel: "correction_encode", guards: &[0], reason: FIRST },
     Equivalent { kernel: "correction_similar", guards: &[3, 4], reason: KEPT },

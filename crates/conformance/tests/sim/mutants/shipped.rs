@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// The modules that ship for an op set, as one, and its specifications.
 pub(super) struct Shipped {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// PTX and manifest of each.
     texts: &'static [(&'static str, &'static str)],
     /// How the names of the kernels begin that are altered: the others only take part in specifications.
@@ -132,17 +132,22 @@ impl Shipped {
         whole
     }
 
-    /// The text and the manifest of `module`, which is this one with some kernels left out or altered.
-    pub(super) fn text(&self, module: &Module) -> ModuleText {
-        let ptx = ptx::print(module);
+    /// The manifest of `module`, which is this one with some kernels left out, without the digest of a text.
+    pub(super) fn manifest(&self, module: &Module) -> Value {
         let mut manifests = self.texts.iter().map(|(_, text)| serde_json::from_str::<Value>(text).unwrap());
         let mut manifest = manifests.next().unwrap();
         manifest["module"] = self.name.into();
-        let digest: String = Sha256::digest(&ptx).iter().map(|byte| format!("{byte:02x}")).collect();
-        manifest["sha256"] = digest.into();
         let kernels = manifest["kernels"].as_array_mut().unwrap();
         kernels.extend(manifests.flat_map(|other| other["kernels"].as_array().unwrap().clone()));
         kernels.retain(|kernel| kernel["name"].as_str().is_some_and(|name| module.function(name).is_some()));
+        manifest
+    }
+
+    /// The text of `module`, which is one that `manifest` describes, as it is or altered.
+    pub(super) fn text(&self, module: &Module, manifest: &Value) -> ModuleText {
+        let (ptx, mut manifest) = (ptx::print(module), manifest.clone());
+        let digest: String = Sha256::digest(&ptx).iter().map(|byte| format!("{byte:02x}")).collect();
+        manifest["sha256"] = digest.into();
         ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() }
     }
 }

@@ -6,15 +6,19 @@ use std::{
 };
 
 use conformance::{Conditioned, Failure};
-use cuda_backend::{AesKernel, CudaQueue};
+use cuda_backend::{AesKernel, CudaQueue, ModuleText};
 use cuda_sim::driver::{Counters, Simulation, simulate};
 use ptx::{
     ast::Module,
     mutate::{Fault, Mutation, mutations},
 };
 use runtime::AnyQueue;
+use serde_json::Value;
 
-use super::shipped::{Shipped, open, restricted};
+use super::{
+    shipped::{Shipped, open, restricted},
+    table::{Line, Settled, lines},
+};
 
 /// Cases on more elements take too long to repeat them for each mutant.
 const MAX_ELEMENTS: u64 = 1 << 14;
@@ -29,6 +33,9 @@ const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
 ///
 /// A constant, plus a multiple of the unaltered kernel's count.
 const PATIENCE: (u64, u64) = (100_000, 8);
+
+/// Bytes of a text whose reading takes the time of a warp instruction, in the estimates by which trials are sorted.
+const BYTES_AS_AN_INSTRUCTION: u64 = 2;
 
 type TrialCheck = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
 
@@ -60,11 +67,13 @@ impl Trial {
     /// Every case of the module's specifications, as it is and between guard words, on a queue with this AES.
     fn cases(shipped: &Shipped, aes: AesKernel) -> Vec<Self> {
         let ways = [("", Conditioned::plain as fn(_) -> _), (" guarded", Conditioned::guarded)];
+        let by = if aes == AesKernel::default() { String::new() } else { format!(" by {}", aes.name()) };
+        let by = by.as_str();
         let trials = ways.into_iter().flat_map(|(way, on)| {
             (shipped.specs)().into_iter().flat_map(move |mut spec| {
                 spec.limit_elements(MAX_ELEMENTS);
                 spec.cases.into_iter().map(move |case| {
-                    Self::new(format!("{} {}{way}", spec.op, case.name()), move |q: &CudaQueue| {
+                    Self::new(format!("{} {}{way}{by}", spec.op, case.name()), move |q: &CudaQueue| {
                         on(AnyQueue::Cuda(q.clone())).hold(&case)
                     })
                 })
@@ -77,14 +86,24 @@ impl Trial {
 /// The mutations of each kernel in their order.
 pub(super) type OfKernel = BTreeMap<String, Vec<Mutation>>;
 
+/// A module reduced to a set of kernels.
+struct Reduced {
+    module: Module,
+    manifest: Value,
+    mutations: OfKernel,
+    /// Bytes of its text.
+    bytes: usize,
+}
+
 /// The trials of a module, and what each needs of its text.
 pub(super) struct Trials<'a> {
     shipped: &'a Shipped,
+    lines: Vec<Line>,
     whole: Module,
     /// The cheapest first.
     trials: Vec<Trial>,
-    /// The module reduced to sets of kernels, with the mutations of each reduced module.
-    cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
+    /// The module reduced to the kernels of each trial.
+    reduced: BTreeMap<BTreeSet<String>, Reduced>,
     /// What noticed the faults of each kind, in their order, by the family of their kernel.
     noticed: RefCell<BTreeMap<(String, Fault), Vec<Noticed>>>,
     /// Whether a trial holds on its unaltered kernels alone, for the trials that were used.
@@ -111,17 +130,27 @@ impl Noticed {
 }
 
 impl<'a> Trials<'a> {
+    /// The trials that `noticed.txt` names and `more`. See [`Self::of`].
+    pub(super) fn listed(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
+        let named: BTreeSet<_> = lines().into_iter().map(|line| line.trial).collect();
+        Self::among(shipped, more, longest, |trial| trial.is_launch || named.contains(trial.name.as_str()))
+    }
+
     /// Runs the suite and `more` on the unaltered module, which must hold.
     ///
     /// Those with a launch of more than `longest` warp instructions are left out.
     pub(super) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
+        Self::among(shipped, more, longest, |_| true)
+    }
+
+    fn among(shipped: &'a Shipped, more: Vec<Trial>, longest: u64, is_chosen: impl Fn(&Trial) -> bool) -> Self {
         let whole = shipped.parse();
-        let text = shipped.text(&whole);
+        let text = shipped.text(&whole, &shipped.manifest(&whole));
         let machine = || simulate(&format!("threads=2;watchdog={longest}")).unwrap();
         let mut opened: Option<(CudaQueue, Simulation)> = None;
         let mut trials = Vec::new();
         let cases = shipped.aes.iter().flat_map(|&aes| Trial::cases(shipped, aes));
-        for mut trial in cases.chain(more) {
+        for mut trial in cases.chain(more).filter(is_chosen) {
             // before another session, which waits for this one's end
             opened = opened.filter(|(q, _)| q.device().aes() == trial.aes);
             let (q, session) = opened.get_or_insert_with(|| {
@@ -143,16 +172,12 @@ impl<'a> Trials<'a> {
                 trials.push(trial);
             }
         }
-        trials.sort_by_key(|trial| trial.cost);
-        let mut cut = BTreeMap::new();
+        let mut reduced = BTreeMap::new();
         for trial in &trials {
-            cut.entry(trial.kernels.clone()).or_insert_with(|| {
-                let module = restricted(&whole, &trial.kernels);
-                let of_kernel = altered(shipped, &module);
-                (module, of_kernel)
-            });
+            reduced.entry(trial.kernels.clone()).or_insert_with(|| Reduced::new(shipped, &whole, &trial.kernels));
         }
-        Self { shipped, whole, trials, cut, noticed: RefCell::default(), alone: RefCell::default() }
+        trials.sort_by_key(|trial| trial.cost + reduced[&trial.kernels].bytes as u64 / BYTES_AS_AN_INSTRUCTION);
+        Self { shipped, lines: lines(), whole, trials, reduced, noticed: RefCell::default(), alone: RefCell::default() }
     }
 
     /// Every mutation of the module.
@@ -160,39 +185,66 @@ impl<'a> Trials<'a> {
         altered(self.shipped, &self.whole)
     }
 
-    /// A trial, of the `most` cheapest ones that launch the kernel of `mutation`, that fails or makes the simulator report
-    /// something when the mutation, number `index` of its kernel, is in place.
-    pub(super) fn find_failing(&self, mutation: &Mutation, index: usize, most: usize) -> Option<String> {
+    /// Settles mutation number `index` of its kernel by the runs that the table lists, if they do.
+    ///
+    /// The same trial notices it again; one that is `equivalent` survives the same trials, or one of them notices it.
+    pub(super) fn settle_again(&self, mutation: &Mutation, index: usize, equivalent: bool) -> Option<Settled> {
         let kernel = &mutation.function;
-        let mut noticed = self.noticed.borrow_mut();
-        let noticed = noticed.entry((family(kernel).into(), mutation.fault)).or_default();
-        let (run, how) = self.runs(mutation, index, most, noticed).into_iter().find_map(|(number, order)| {
-            if !self.holds_alone(number) {
-                return None;
-            }
-            let trial = &self.trials[number];
-            let (module, of_kernel) = &self.cut[&trial.kernels];
-            let text = self.shipped.text(&of_kernel[kernel][index].apply(module));
-            let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
-            let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
-            let q = open(text, trial.aes);
-            let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
-            let how = session.reports().first().map(ToString::to_string).or(failed)?;
-            Some(((number, order), format!("{}, {order} order: {how}", trial.name)))
-        })?;
-        noticed.push(Noticed { index, trial: self.trials[run.0].label.clone(), order: run.1 });
-        Some(how)
+        let mut mutant = Mutant { trials: self, kernel, index, texts: BTreeMap::new() };
+        let is_of = |line: &&Line| line.is_of(kernel, index) && line.order.is_none() == equivalent;
+        let numbered = |line: &Line| {
+            let is_listed = |trial: &Trial| trial.name == line.trial && trial.kernels.contains(kernel);
+            Some((self.trials.iter().position(is_listed)?, line.order))
+        };
+        let listed = self.lines.iter().filter(is_of).map(numbered).collect::<Option<Vec<_>>>()?;
+        let runs = listed.iter().flat_map(|&(number, of_line)| {
+            let orders = ORDERS.into_iter().filter(move |&order| of_line.is_none_or(|of_line| of_line == order));
+            orders.map(move |order| (number, order))
+        });
+        let noticed = runs.into_iter().find_map(|run| Some(self.noticed_by(run, mutant.failure(run)?)));
+        let survived = || self.survived(&listed.iter().map(|&(number, _)| number).collect::<Vec<_>>());
+        noticed.or_else(|| (equivalent && !listed.is_empty()).then(survived))
     }
 
-    /// The runs of the `most` cheapest trials of a mutant, those first that probably notice it.
+    /// Settles mutation number `index` of its kernel by the `most` cheapest trials that launch the kernel: one fails or
+    /// makes the simulator report something, or none does.
+    pub(super) fn settle(&self, mutation: &Mutation, index: usize, most: usize) -> Settled {
+        let kernel = &mutation.function;
+        let mut mutant = Mutant { trials: self, kernel, index, texts: BTreeMap::new() };
+        let mut noticed = self.noticed.borrow_mut();
+        let noticed = noticed.entry((family(kernel).into(), mutation.fault)).or_default();
+        // A trial that fails without the other kernels tells nothing, so it does not count where there are few.
+        let tells = |&number: &usize| most == usize::MAX || self.holds_alone(number);
+        let launching: Vec<_> = self.launching(kernel).filter(tells).take(most).collect();
+        let mut runs = self.runs(mutation, index, &launching, noticed).into_iter();
+        let Some((run, how)) = runs.find_map(|run| Some((run, mutant.failure(run)?))) else {
+            return self.survived(&launching);
+        };
+        noticed.push(Noticed { index, trial: self.trials[run.0].label.clone(), order: run.1 });
+        self.noticed_by(run, how)
+    }
+
+    /// The trials that launch `kernel`, the cheapest first.
+    fn launching(&self, kernel: &str) -> impl Iterator<Item = usize> {
+        (0..self.trials.len()).filter(move |&number| self.trials[number].kernels.contains(kernel))
+    }
+
+    fn noticed_by(&self, (number, order): Run, how: String) -> Settled {
+        let name = &self.trials[number].name;
+        Settled { trials: vec![name.clone()], noticed: Some((order, format!("{name}, {order} order: {how}"))) }
+    }
+
+    fn survived(&self, numbers: &[usize]) -> Settled {
+        Settled { trials: numbers.iter().map(|&number| self.trials[number].name.clone()).collect(), noticed: None }
+    }
+
+    /// The runs of these trials of a mutant, those first that probably notice it.
     ///
     /// `noticed` lists what noticed faults of this kind before, in this kernel and in its other element types. First
     /// comes what noticed the fault of the same number, then what noticed the last fault, then what followed the same
     /// run before, then the others. Launches of one kernel differ in the length of rows, which grows from store to
     /// store: after one, the next longer ones come first.
-    fn runs(&self, mutation: &Mutation, index: usize, most: usize, noticed: &[Noticed]) -> Vec<Run> {
-        let launches = |trial: &usize| self.trials[*trial].kernels.contains(&mutation.function);
-        let launching: Vec<_> = (0..self.trials.len()).filter(launches).take(most).collect();
+    fn runs(&self, mutation: &Mutation, index: usize, launching: &[usize], noticed: &[Noticed]) -> Vec<Run> {
         // The order of blocks and warps matters less to a bounds test than the sizes of a trial.
         let mut runs: Vec<Run> = match mutation.fault {
             Fault::Guard => {
@@ -228,10 +280,52 @@ impl<'a> Trials<'a> {
     fn holds_alone(&self, number: usize) -> bool {
         *self.alone.borrow_mut().entry(number).or_insert_with(|| {
             let trial = &self.trials[number];
-            let (module, _) = &self.cut[&trial.kernels];
+            let Reduced { module, manifest, .. } = &self.reduced[&trial.kernels];
             let _session = simulate("checks=sanitize").unwrap();
-            (trial.check)(&open(self.shipped.text(module), trial.aes)).is_ok()
+            (trial.check)(&open(self.shipped.text(module, manifest), trial.aes)).is_ok()
         })
+    }
+}
+
+impl Reduced {
+    fn new(shipped: &Shipped, whole: &Module, kernels: &BTreeSet<String>) -> Self {
+        let module = restricted(whole, kernels);
+        let (mutations, manifest) = (altered(shipped, &module), shipped.manifest(&module));
+        let bytes = ptx::print(&module).len();
+        Self { module, manifest, mutations, bytes }
+    }
+}
+
+/// A mutant in its trials.
+struct Mutant<'t, 'k> {
+    trials: &'t Trials<'t>,
+    kernel: &'k str,
+    /// The number of the mutation in its kernel.
+    index: usize,
+    /// The altered texts, by the kernels in them.
+    texts: BTreeMap<&'t BTreeSet<String>, ModuleText>,
+}
+
+impl Mutant<'_, '_> {
+    /// How the trial fails in this order, or what the simulator reports, if anything.
+    fn failure(&mut self, (number, order): Run) -> Option<String> {
+        let Self { trials: of, kernel, index, texts } = self;
+        if of.alone.borrow().get(&number) == Some(&false) {
+            return None;
+        }
+        let trial = &of.trials[number];
+        let text = texts.entry(&trial.kernels).or_insert_with(|| {
+            let Reduced { module, manifest, mutations, .. } = &of.reduced[&trial.kernels];
+            of.shipped.text(&mutations[*kernel][*index].apply(module), manifest)
+        });
+        let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
+        let how = {
+            let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
+            let q = open(text.clone(), trial.aes);
+            let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
+            session.reports().first().map(ToString::to_string).or(failed)?
+        };
+        of.holds_alone(number).then_some(how)
     }
 }
 
