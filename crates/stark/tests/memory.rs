@@ -165,13 +165,20 @@ fn proofs_take_at_most_two_percent_more_than_was_planned() {
     let _machine = simulate("");
     let residencies = [Residency::Full, Residency::Truncated, Residency::Blocks(8), Residency::Host(8)];
     let heights = |log_rows| [Sample::wide(log_rows, 8, 0), Sample::steps([log_rows, log_rows - 2], [1, 2])];
-    let blocks: Vec<[u32; 16]> = (0..1 << 11).map(|block| [block; 16]).collect();
-    let others = [Sample::plonk(1 << 16, [3, 9]), Sample::poseidon2(14, [5; 16]), Sample::blake2s(&blocks)];
-    let on_processor: Vec<_> = heights(16).into_iter().chain(others).collect();
-    for (choice, samples) in [(Choice::Sim, &heights(10)[..]), (Choice::Cpu, &on_processor[..])] {
-        for (sample, residency) in samples.iter().flat_map(|sample| residencies.map(|residency| (sample, residency))) {
-            hold_peak(choice, residency, sample);
-        }
+    let on_processor: Vec<_> =
+        heights(15).into_iter().chain([Sample::plonk(1 << 15, [3, 9]), Sample::poseidon2(14, [5; 16])]).collect();
+    // The trees of this many columns are truncated from more rows on, which take long.
+    let [few_rows, many_rows] =
+        [10, 11].map(|log_blocks| Sample::blake2s(&(0..1 << log_blocks).map(|block| [block; 16]).collect::<Vec<_>>()));
+    let trees = |sample: &Sample, residency| {
+        memory_plan(&PcsConfig::default(), &sample.statement, residency).unwrap().parts().trees
+    };
+    let is_truncated = |sample| trees(sample, Residency::Truncated) < trees(sample, Residency::Full);
+    assert!(on_processor.iter().chain([&many_rows]).all(is_truncated));
+    for residency in residencies {
+        heights(10).iter().for_each(|sample| hold_peak(Choice::Sim, residency, sample));
+        let blake2s = if residency == Residency::Truncated { &many_rows } else { &few_rows };
+        on_processor.iter().chain([blake2s]).for_each(|sample| hold_peak(Choice::Cpu, residency, sample));
     }
 }
 

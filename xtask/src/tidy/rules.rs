@@ -83,6 +83,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/conformance/tests/sim/mutants/attention/backward.rs", FOREIGN),
     ("crates/conformance/tests/sim/mutants/attention/forward.rs", FOREIGN),
     ("crates/conformance/tests/sim/mutants/direct.rs", FOREIGN),
+    ("crates/conformance/tests/sim/mutants/products.rs", FOREIGN),
     ("crates/conformance/tests/sim/mutants/wide.rs", FOREIGN),
     ("crates/constant-time/src/memcheck.rs", &[UnsafeKind::Block]),
     ("crates/pfss-ffi/", &[UnsafeKind::Block, UnsafeKind::Fn]),

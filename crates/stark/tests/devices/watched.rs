@@ -7,7 +7,8 @@ use core::{
 use std::sync::Arc;
 
 use backend_api::{
-    Buffer as _, BufferMut as _, Collective, CollectiveError, Element, Mut, Queue, Ranks, Ref, from_words, words_of,
+    BackendError, Buffer as _, BufferMut as _, Collective, CollectiveError, Element, Mut, Queue, Ranks, Ref,
+    from_words, words_of,
 };
 
 /// Fills what other ranks have to bring with words that are in no proof, before they bring it.
@@ -37,6 +38,12 @@ impl<C> Watched<C> {
     }
 }
 
+/// Elements that are in no proof. One is checked, and copied.
+fn poison<T: Element>(len: usize) -> Result<Vec<T>, BackendError> {
+    let element = from_words::<T>(&vec![0x2bad_f00d; words_of::<T>()])?;
+    Ok(vec![element[0]; len])
+}
+
 impl<C: Ranks> Ranks for Watched<C> {
     fn rank(&self) -> usize {
         self.inner.rank()
@@ -64,15 +71,14 @@ impl<Q: Queue, C: Collective<Q>> Collective<Q> for Watched<C> {
     ) -> Result<(), CollectiveError> {
         self.call()?;
         for (_, share) in shares.iter().enumerate().filter(|(rank, _)| *rank != self.inner.rank()) {
-            let poison = from_words::<T>(&vec![0x2bad_f00d; share.len() * words_of::<T>()])?;
-            q.write(&poison, buffer.slice_mut(share.clone())?)?;
+            q.write(&poison::<T>(share.len())?, buffer.slice_mut(share.clone())?)?;
         }
         self.inner.all_gather(q, buffer, shares)
     }
 
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
         self.call()?;
-        let mut brought = q.upload(&from_words::<T>(&vec![0x2bad_f00d; dst.len() * words_of::<T>()])?)?;
+        let mut brought = q.upload(&poison::<T>(dst.len())?)?;
         self.inner.all_to_all(q, src, brought.view_mut())?;
         Ok(q.copy(brought.view(), q.shorten_mut(dst))?)
     }

@@ -58,26 +58,44 @@ struct Proving<'a> {
     prover: Prover<'a, AnyQueue>,
     device: TestDevice<'a>,
     machine: &'a Sample,
+    /// A trace that has no proof. It leaves other answers, so that answers of an earlier proof cannot pass.
+    other: Sample,
+    /// Number of proofs that were made under a rule.
+    attempts: usize,
+    /// Whether the last rule left a proof.
+    was_proven: bool,
 }
 
 impl<'a> Proving<'a> {
     fn new(session: &'a Simulation, machine: &'a Sample, residency: Residency) -> Self {
         let device = TestDevice::open(session);
         let prover = machine.prover_with(&device.q, residency).unwrap();
-        Self { prover, device, machine }
+        Self { prover, device, machine, other: Sample::steps([2, 3], [1, 3]), attempts: 0, was_proven: false }
     }
 
     const fn q(&self) -> &AnyQueue {
         &self.device.q
     }
 
+    /// A graph after the proofs of `way`: of the other trace, or of the one witness that is recorded with its constants.
     fn graph_after(&mut self, way: ProveMode) -> ProofGraph<AnyQueue> {
         let mut graph = ProofGraph::new();
-        if let ProveMode::Graph(before) | ProveMode::WitnessGraph(before) = way {
-            (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap()));
+        match way {
+            ProveMode::Graph(before) => (0..before).for_each(|_| {
+                let proven = prove_replayed(&mut self.prover, &self.device.q, &mut graph, &self.other.trace);
+                assert_eq!(proven, Err(ProveError::Sums));
+            }),
+            ProveMode::WitnessGraph(before) => (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap())),
+            ProveMode::OpByOp | ProveMode::Witness => {}
         }
         self.q().finish().unwrap();
         graph
+    }
+
+    /// Leaves the answers of the other trace.
+    fn prove_other(&mut self) {
+        assert_eq!(self.prover.prove(&self.device.q, &self.other.trace), Err(ProveError::Sums));
+        self.q().finish().unwrap();
     }
 
     fn prove(&mut self, way: ProveMode, graph: &mut ProofGraph<AnyQueue>) -> Proven {
@@ -98,18 +116,38 @@ impl<'a> Proving<'a> {
     /// The calls of the driver that a proof makes, each with how often.
     fn calls(&mut self, way: ProveMode) -> BTreeMap<&'static str, u64> {
         let mut graph = self.graph_after(way);
-        calls_of(self.device.session, || self.prove(way, &mut graph).unwrap()).1
+        let (_, calls) = calls_of(self.device.session, || self.prove(way, &mut graph).unwrap());
+        // Only a graph of this proof is recorded, and replayed.
+        let is_replay = matches!(way, ProveMode::Graph(1..) | ProveMode::WitnessGraph(1..));
+        let is_recorded = matches!(way, ProveMode::Graph(1) | ProveMode::WitnessGraph(1));
+        let has = |call| calls.contains_key(call);
+        assert_eq!((has("cuGraphLaunch"), has("cuStreamBeginCapture_v2")), (is_replay, is_recorded), "{way:?}");
+        calls
     }
 
     /// A proof while `rule` is in force, and the graph that it was made with.
-    fn prove_under(&mut self, way: ProveMode, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
+    ///
+    /// If later proofs are checked, the other trace left its answers in any case.
+    fn prove_under(&mut self, way: ProveMode, rule: &str, are_checked: bool) -> (Proven, ProofGraph<AnyQueue>) {
+        // A proof counts only after answers of the other trace, which such a graph has proven. An error
+        // stands after any answers, which saves that proof, unless the rule before left a proof.
+        let is_due = !matches!(way, ProveMode::Graph(1..));
+        let is_after_other = is_due && (are_checked || self.was_proven);
+        let mut made = self.attempt(way, rule, is_after_other);
+        if made.0.is_ok() && is_due && !is_after_other {
+            made = self.attempt(way, rule, true);
+        }
+        self.was_proven = made.0.is_ok();
+        made
+    }
+
+    fn attempt(&mut self, way: ProveMode, rule: &str, is_after_other: bool) -> (Proven, ProofGraph<AnyQueue>) {
         let mut graph = self.graph_after(way);
-        // Another trace has no proof, and leaves other answers, so that answers of an earlier proof cannot
-        // pass.
-        let other = Sample::steps([2, 3], [1, 3]);
-        assert_eq!(self.prover.prove(&self.device.q, &other.trace), Err(ProveError::Sums));
-        self.q().finish().unwrap();
+        if is_after_other {
+            self.prove_other();
+        }
         inject(self.device.session, [rule]);
+        self.attempts += 1;
         let proven = self.prove(way, &mut graph);
         self.device.session.clear_faults();
         (proven, graph)
@@ -134,8 +172,8 @@ impl<'a> TestDevice<'a> {
         (session.reports().len(), ends)
     }
 
-    /// Ends it after `call` was refused in [turns], of `count`.
-    fn end(self, call: &str, count: u64) {
+    /// Ends it after this number of refusals of `call`.
+    fn end(self, call: &str, refusals: usize) {
         let Self { session, q, before } = self;
         drop(q);
         let (reports, ends) = (session.reports().split_off(before.0), Self::seen(session).1);
@@ -146,7 +184,7 @@ impl<'a> TestDevice<'a> {
         }
         assert_eq!(ends, before.1 + 1, "{call}");
         // A stream that the driver was asked to end is its own.
-        let streams = if call == "cuStreamDestroy_v2" { turns(count).count() } else { 0 };
+        let streams = if call == "cuStreamDestroy_v2" { refusals } else { 0 };
         let left = Report::Leak(Leak { streams, ..Leak::default() });
         assert_eq!(reports, if streams == 0 { vec![] } else { vec![left] }, "{call}");
     }
@@ -183,7 +221,7 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
                 assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {rule}");
             }
             assert_eq!(machine.prover_with(q, residency).unwrap().prove(q, &machine.trace), expected);
-            device.end(call, count);
+            device.end(call, turns(count).count());
         }
         assert!(refused > 10, "{refused}");
     }
@@ -241,7 +279,8 @@ fn refuse_each_call(residency: Residency, ways: &[ProveMode]) {
             };
             for (code, turn) in turns {
                 let rule = format!("fail={code}@{call}:{turn}");
-                let (proven, mut graph) = proving.prove_under(way, &rule);
+                let proofs = if turn == 1 { 3 } else { u64::from(turn % 5 == 0 || turn == count) };
+                let (proven, mut graph) = proving.prove_under(way, &rule, proofs > 0);
                 match &proven {
                     Ok(proof) => assert_eq!(*proof, expected, "{way:?}, {rule}"),
                     Err(error) => {
@@ -249,7 +288,6 @@ fn refuse_each_call(residency: Residency, ways: &[ProveMode]) {
                         *refused.entry(call).or_insert(0) += 1;
                         // Prover and graph are as good as before, after several refusals too: the graph is recorded again, and
                         // replayed.
-                        let proofs = if turn == 1 { 3 } else { u64::from(turn % 5 == 0 || turn == count) };
                         for _ in 0..proofs {
                             let proven = proving.replayed(way, &mut graph);
                             assert_eq!(proven.as_ref(), Ok(&expected), "{way:?} after {rule}");
@@ -260,10 +298,10 @@ fn refuse_each_call(residency: Residency, ways: &[ProveMode]) {
                 proving.q().finish().unwrap();
                 assert_eq!(proving.q().budget().live_bytes(), live, "{way:?}, {rule}");
             }
-            let Proving { device, prover, .. } = proving;
+            let Proving { device, prover, attempts, .. } = proving;
             drop(prover);
             assert_eq!(device.q.budget().live_bytes(), 0);
-            device.end(call, count);
+            device.end(call, attempts);
         }
     }
     for call in
@@ -291,9 +329,9 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
     for (way, rule) in cases {
         let session = simulate("");
         let mut proving = Proving::new(&session, &machine, Residency::Full);
-        let (proven, mut graph) = proving.prove_under(way, rule);
+        let (proven, mut graph) = proving.prove_under(way, rule, true);
         for proven in [proven, proving.replayed(way, &mut graph), proving.prove(ProveMode::OpByOp, &mut graph)] {
-            let error = proven.unwrap_err();
+            let Err(error) = proven else { panic!("{way:?}, {rule}: there is a proof") };
             assert!(is_loss(&error), "{way:?}, {rule}: {error:?}");
         }
         let Proving { device, prover, .. } = proving;

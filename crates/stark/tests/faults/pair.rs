@@ -8,7 +8,7 @@ use stark::{Component, Interaction, M31, Proof, ProofGraphPair, Protocol, Prover
 
 use crate::{
     common::{calls_of, inject, is_loss, is_refusal, little_work, open, processor, simulate},
-    faults::{TestDevice, turns_but_of_contexts},
+    faults::{TestDevice, turns, turns_but_of_contexts},
     host_columns::{Scaled, paired, scaled},
 };
 
@@ -112,7 +112,7 @@ fn refuse_each_call(trace: SeededTrace, least: [u64; 3]) {
                 q.finish().unwrap();
                 assert_eq!(q.budget().live_bytes(), 0, "{proofs_before}, {rule}");
             }
-            device.end(call, count);
+            device.end(call, turns(count).count());
         }
         assert!(refused.values().sum::<u64>() >= least, "{proofs_before}: {refused:?}");
         let of_graphs = if proofs_before == 2 { "cuGraphLaunch" } else { "cuLaunchKernel" };
