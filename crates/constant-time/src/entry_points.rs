@@ -61,7 +61,7 @@ const CHECKED: &[(&str, &[&str])] = &[
     ("session: product of matrices", &["Session::matmul", "Session::reveal", "MatrixShape::multiply"]),
     (
         "session: products of matrices in device memory",
-        &["Session::matmul_on_device", "Session::matmul_weights_on_device"],
+        &["Session::matmul_on_device", "Session::matmul_by_host_on_device", "Session::matmul_weights_on_device"],
     ),
     (
         "session: products by opened weights",

@@ -68,15 +68,17 @@ fn on_device(q: &CpuQueue) -> Result<()> {
     let mut dealer = deal::dealer();
     let ([zero_key, one_key], mask) = dealer.deal_weights(ring, WEIGHTS)?;
     let [zero, one] = dealer.deal_weight_triple(q, &mask, ROWS)?;
-    let [zero_matrix, one_matrix] = dealer.deal_matrix(q, ring, shape)?;
-    let keys = ((zero_key, zero, zero_matrix), (one_key, one, one_matrix));
-    let revealed = both(keys.0, keys.1, split(&x), |session, (key, triple, matrix), x| {
+    let [matrix, by_host] = [dealer.deal_matrix(q, ring, shape)?, dealer.deal_matrix(q, ring, shape)?];
+    let ([zero_matrix, one_matrix], [zero_by_host, one_by_host]) = (matrix, by_host);
+    let keys = ((zero_key, zero, zero_matrix, zero_by_host), (one_key, one, one_matrix, one_by_host));
+    let revealed = both(keys.0, keys.1, split(&x), |session, (key, triple, matrix, by_host), x| {
         let weights = session.open_weights(q, key, &x[left..])?;
         let upload = |words: &[u64]| DeviceShares::upload(q, session.party(), ring, words);
-        let (x, y) = (upload(&x[..left])?, upload(&x[left..])?);
+        let (y, (x, placed)) = (&x[left..], (upload(&x[..left])?, upload(&x[left..])?));
         let by_weights = session.matmul_weights_on_device(triple, &x, &weights)?;
-        let product = session.matmul_on_device(matrix, [&x, &y])?;
-        let product = product.scale(2)?.sub(&by_weights)?.download()?;
+        let by_host = session.matmul_by_host_on_device(by_host, &x, y)?;
+        let product = session.matmul_on_device(matrix, [&x, &placed])?;
+        let product = product.add(&by_host)?.sub(&by_weights)?.download()?;
         session.reveal(q, ring, Party::Zero, &product)
     })?;
     expect(shape, &x, revealed)

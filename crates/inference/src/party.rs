@@ -1,7 +1,10 @@
 //! One party's run of a model on shares.
 
 use core::fmt;
-use std::time::Instant;
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Instant,
+};
 
 use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 use pfss::{Channel, OpenedWeights, Party, Session, SharedQueue, Traffic, WeightKey};
@@ -191,8 +194,12 @@ fn infer<Q: SharedQueue + TensorOps>(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     let session = Session::new(channel);
-    let device = model.stays_on_device().then(|| DeviceWords::new(q, role.party(), RING)).flatten();
-    let mut shared = ShareEngine { q, session, keys, products, device, role, progress, steps: Vec::new() };
+    let device = DeviceWords::new(q, role.party(), RING);
+    let placed = match (&device, role) {
+        (Some(device), Role::Server(weights)) => place_parameters(device, model, weights)?,
+        _ => HashMap::new(),
+    };
+    let mut shared = ShareEngine { q, session, keys, products, device, placed, role, progress, steps: Vec::new() };
     let input = match role {
         Role::Client(images) => shared.of_host(images.to_vec()),
         Role::Server(_) => shared.zeros(model.count() * model.input_len()),
@@ -210,7 +217,27 @@ fn infer<Q: SharedQueue + TensorOps>(
     Ok(Inferred { logits, traffic, steps: shared.steps, key_memory_bytes })
 }
 
-/// The engine of shares in host memory, or in device memory if the model asks for it.
+/// Words of the server's biases and other parameters that local steps take, by name.
+///
+/// They go to the device in one copy, when the run begins. Matrices of weights stay in host memory.
+fn place_parameters<Q: FssOps + TensorOps>(
+    device: &DeviceWords<'_, Q>,
+    model: &Model,
+    weights: &Parameters,
+) -> Result<HashMap<String, Words>, InferenceError> {
+    let parameters: BTreeMap<String, usize> = model.other_parameters()?.into_iter().collect();
+    // With its whole capacity from the first: a list that grows leaves copies that are not wiped.
+    let (mut all, mut places) = (Vec::with_capacity(parameters.values().sum()), Vec::with_capacity(parameters.len()));
+    for (name, len) in parameters {
+        let start = all.len();
+        all.extend_from_slice(&Zeroizing::new(weights.get(&name, len)?));
+        places.push((name, start..start + len));
+    }
+    let all = device.given(all);
+    Ok(places.into_iter().map(|(name, range)| (name, all.slice(range))).collect())
+}
+
+/// The engine of shares in host memory, or in device memory if the queue has separate memory.
 struct ShareEngine<'a, Q: FssOps> {
     q: &'a Q,
     /// Dropped before the keys: the peer of a failed party does not wait for their wiping.
@@ -220,6 +247,8 @@ struct ShareEngine<'a, Q: FssOps> {
     products: Option<WeightProducts<'a>>,
     /// The shares in device memory, if they stay there between steps.
     device: Option<DeviceWords<'a, Q>>,
+    /// The server's parameters that are on the device, by name.
+    placed: HashMap<String, Words>,
     role: Role<'a>,
     progress: &'a mut dyn FnMut(&str),
     steps: Vec<Measured>,
@@ -270,6 +299,13 @@ impl<Q: SharedQueue + TensorOps> Engine for ShareEngine<'_, Q> {
     }
 
     fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        match self.placed.get(name) {
+            Some(words) => Ok(words.clone()),
+            None => self.matrix(name, len),
+        }
+    }
+
+    fn matrix(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
         Ok(match self.role {
             Role::Client(_) => self.zeros(len),
             Role::Server(weights) => self.of_host(weights.get(name, len)?),

@@ -74,10 +74,21 @@ impl Model {
 
     /// The steps of a run, and the elements of its result.
     pub(crate) fn record(&self) -> Result<(Vec<RecordedStep>, usize), InferenceError> {
+        let (recorder, outputs) = self.recorder()?;
+        Ok((recorder.steps, outputs))
+    }
+
+    /// The parameters that are no matrices of products by weights, with their elements.
+    pub(crate) fn other_parameters(&self) -> Result<Vec<(String, usize)>, InferenceError> {
+        Ok(self.recorder()?.0.others.into_inner())
+    }
+
+    /// An engine that has recorded a run, and the elements of the result.
+    fn recorder(&self) -> Result<(Recorder, usize), InferenceError> {
         let mut recorder = Recorder::default();
         let input = self.shares(vec![0; self.count() * self.input_len()]);
         let outputs = self.run(&mut recorder, input)?.words.len();
-        Ok((recorder.steps, outputs))
+        Ok((recorder, outputs))
     }
 
     /// The plan of these steps, whose messages a connection carries.

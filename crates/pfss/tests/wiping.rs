@@ -467,7 +467,9 @@ fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<
     let biased = scaled.add_public(&[9; SHARES]).unwrap();
     let matrices = session.matmul_on_device(matrix, [&biased, &factor]).unwrap();
     let by_weights = session.matmul_weights_on_device(by_weights, &matrices, &weights).unwrap();
-    let [matrices, by_weights] = [matrices, by_weights].map(|product| product.scale(5).unwrap());
+    // Inputs of gates and factors have been copied, and staged results too: they are multiplied.
+    let [positive, shifted] = [positive, shifted].map(|copied| copied.scale(7).unwrap());
+    let [biased, matrices, by_weights] = [biased, matrices, by_weights].map(|copied| copied.scale(5).unwrap());
     let gates_and_sums = [positive, shifted, product, sum, scaled, biased, matrices, by_weights];
     let arranged = arranged(&x, &gates_and_sums[5]);
     let mut results = gates_and_sums.into_iter().chain(arranged);

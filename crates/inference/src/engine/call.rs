@@ -256,10 +256,13 @@ impl Call<'_> {
                 let x = device.get(x)?;
                 match opened {
                     Some((triple, weights)) => session.matmul_weights_on_device(triple, &x, weights)?,
-                    None => {
-                        let y = device.get(y)?;
-                        session.matmul_on_device(keys.matrix()?, [&x, &y])?
-                    }
+                    None => match device.on_host(y) {
+                        Some(y) => session.matmul_by_host_on_device(keys.matrix()?, &x, &y)?,
+                        None => {
+                            let y = device.get(y)?;
+                            session.matmul_on_device(keys.matrix()?, [&x, &y])?
+                        }
+                    },
                 }
             }
             Self::Product { x, y, .. } => {

@@ -2,7 +2,7 @@
 
 mod call;
 
-use core::iter;
+use core::{cell::RefCell, iter};
 
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +27,17 @@ pub trait Engine {
     /// # Errors
     /// [`InferenceError::Parameters`] if the model's weights do not have it.
     fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError>;
+
+    /// [`parameter`](Self::parameter) for a matrix of weights of a [`Call::Matmul`].
+    ///
+    /// It is the second factor of products, and nothing else. An engine on a device may leave it in
+    /// host memory.
+    ///
+    /// # Errors
+    /// As [`parameter`](Self::parameter).
+    fn matrix(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        self.parameter(name, len)
+    }
 
     /// Checks fixed-point values against a declared limit. Only an engine in the clear can.
     ///
@@ -53,6 +64,8 @@ pub trait Engine {
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) steps: Vec<RecordedStep>,
+    /// The parameters that are no [matrices](Engine::matrix), with their elements.
+    pub(crate) others: RefCell<Vec<(String, usize)>>,
 }
 
 /// A step of a run.
@@ -67,7 +80,12 @@ impl Engine for Recorder {
         0
     }
 
-    fn parameter(&self, _: &str, len: usize) -> Result<Words, InferenceError> {
+    fn parameter(&self, name: &str, len: usize) -> Result<Words, InferenceError> {
+        self.others.borrow_mut().push((name.to_owned(), len));
+        self.matrix(name, len)
+    }
+
+    fn matrix(&self, _: &str, len: usize) -> Result<Words, InferenceError> {
         Ok(vec![0; len].into())
     }
 

@@ -110,7 +110,7 @@ impl LayerBuilder<'_> {
         ring: Ring,
     ) -> Result<Words, InferenceError> {
         let (inner, cols) = (inputs as usize, outputs as usize);
-        let weight = self.engine.parameter(&format!("{name}.weight"), inner * cols)?;
+        let weight = self.engine.matrix(&format!("{name}.weight"), inner * cols)?;
         let bias = biases.map(|rows| self.engine.parameter(&format!("{name}.bias"), rows * cols)).transpose()?;
         let shape = MatrixShape { batch: 1, rows: x.words.len() / inner, inner, cols };
         let call = Call::Matmul { ring, shape, x: &x.words, y: &weight, weights: true };
@@ -156,9 +156,9 @@ impl LayerBuilder<'_> {
     /// The party that owns constants adds `2^(bits - 1)`, or one less at odd positions, so that
     /// rounding costs neither keys nor bytes. With all ties up the mean error of a shift by 3 bits
     /// would be 1/16.
-    pub(crate) fn shift(&mut self, name: &str, x: &Tensor, bits: u32) -> Result<Tensor, InferenceError> {
+    pub(crate) fn shift(&mut self, name: &str, x: Tensor, bits: u32) -> Result<Tensor, InferenceError> {
         let rounding = Rounding::new(x.range, bits)?;
-        self.round(name, UnshiftedProduct { words: x.words.clone(), rounding })
+        self.round(name, UnshiftedProduct { words: x.words, rounding })
     }
 
     /// [`shift`](Self::shift) of products.
@@ -318,7 +318,7 @@ mod tests {
             let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
             let x = Tensor { words: words.into(), range: SignedRange::new(-end, end).unwrap() };
             let mut clear = Clear::default();
-            let shifted = layers(&mut clear).shift("x", &x, bits).unwrap();
+            let shifted = layers(&mut clear).shift("x", x.clone(), bits).unwrap();
             assert!(matches!(clear.0, Some(AutoTrunc::Gap { .. })));
             let error = |(&word, &value): (&u64, &i64)| (word.cast_signed() << bits) - value;
             let results = shifted.words.on_host().unwrap();
@@ -339,7 +339,7 @@ mod tests {
         for (max, fits) in [(gap - 2049, true), (gap - 2048, false), (gap - 1, false)] {
             let x = Tensor { words: vec![max.cast_unsigned()].into(), range: SignedRange::new(0, max).unwrap() };
             let mut clear = Clear::default();
-            let rescaled = layers(&mut clear).shift("x", &x, FRACTION_BITS).unwrap();
+            let rescaled = layers(&mut clear).shift("x", x, FRACTION_BITS).unwrap();
             assert_eq!(matches!(clear.0, Some(AutoTrunc::Gap { .. })), fits, "{max}");
             assert_eq!(rescaled.words.on_host().unwrap(), [((max + 2048) >> 12).cast_unsigned()]);
         }
@@ -352,7 +352,7 @@ mod tests {
         let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
         let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
         let x = Tensor { words: words.into(), range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };
-        let rescaled = layers.shift("x", &x, FRACTION_BITS).unwrap();
+        let rescaled = layers.shift("x", x, FRACTION_BITS).unwrap();
         let error = |(&word, &value): (&u64, &i64)| word.cast_signed() as f64 - value as f64 / ONE as f64;
         let words = rescaled.words.on_host().unwrap();
         let errors: Vec<f64> = words.iter().zip(&values).map(error).collect();

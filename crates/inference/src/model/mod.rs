@@ -29,8 +29,6 @@ pub struct Model {
     architecture: Architecture,
     count: usize,
     preference: Preference,
-    /// Whether a party on a device keeps its shares there.
-    stays_on_device: bool,
 }
 
 impl FromStr for Architecture {
@@ -57,7 +55,7 @@ impl Model {
         if count == 0 || count > max {
             return Err(InferenceError::Count { max, got: count });
         }
-        Ok(Self { architecture, count, preference: Preference::default(), stays_on_device: false })
+        Ok(Self { architecture, count, preference: Preference::default() })
     }
 
     /// The same model with gates chosen by `preference`.
@@ -79,22 +77,6 @@ impl Model {
     #[must_use]
     pub fn preferring(self, preference: Preference) -> Self {
         Self { preference, ..self }
-    }
-
-    /// The same model, whose runs on a device keep a party's shares there between steps.
-    ///
-    /// Without it, shares return to the host after each step, which adds and masks them. On the
-    /// device a run has no arithmetic on the host, and more copies: a gate also copies its masks
-    /// there. Each party chooses for itself. Keys, messages and results are the same, and a
-    /// processor runs as before.
-    #[must_use]
-    pub fn staying_on_device(self) -> Self {
-        Self { stays_on_device: true, ..self }
-    }
-
-    /// Whether a party's shares stay on its device.
-    pub(crate) fn stays_on_device(&self) -> bool {
-        self.stays_on_device
     }
 
     /// The choice of gates.

@@ -73,7 +73,7 @@ pub(super) fn layer_norm(
         _ => (layers.product(&step, [&centred.words; 2], means.rounding.ring())?, centred.words),
     };
     let sums = Tensor { words, range: squares }.row_sums(width)?;
-    let variance = means.of(layers, &format!("{name}.variance"), &sums)?;
+    let variance = means.of(layers, &format!("{name}.variance"), sums)?;
     let variance = layers.offset(variance, EPSILON)?;
 
     // Its reciprocal root.
@@ -109,7 +109,7 @@ pub(super) fn row_means(
     width: u32,
 ) -> Result<Tensor, InferenceError> {
     let sums = x.row_sums(width)?;
-    RowMeans::new(sums.range, width, 0)?.of(layers, name, &sums)
+    RowMeans::new(sums.range, width, 0)?.of(layers, name, sums)
 }
 
 /// `sqrt(width) 2^12`, rounded up.
@@ -146,7 +146,7 @@ impl RowMeans {
     }
 
     /// The means of rows with these sums.
-    fn of(self, layers: &mut LayerBuilder<'_>, name: &str, sums: &Tensor) -> Result<Tensor, InferenceError> {
+    fn of(self, layers: &mut LayerBuilder<'_>, name: &str, sums: Tensor) -> Result<Tensor, InferenceError> {
         let words = sums.words.scaled(self.factor);
         layers.round_rows(name, UnshiftedProduct { words, rounding: self.rounding })
     }

@@ -45,6 +45,6 @@ pub(super) fn run(layers: &mut LayerBuilder<'_>, images: &Tensor) -> Result<Tens
     let x = layer(layers, &BLOCK, 0, &embedded)?;
     let count = x.words.len() / (POSITIONS * WIDTH as usize);
     let sums = x.permuted([count, POSITIONS, WIDTH as usize], [0, 2, 1]).row_sums(POSITIONS as u32)?;
-    let mean = layers.shift("pool", &sums, POSITIONS.ilog2())?;
+    let mean = layers.shift("pool", sums, POSITIONS.ilog2())?;
     layers.logits("head", &mean, [WIDTH, OUTPUTS], Some(1))
 }

@@ -8,6 +8,7 @@ use std::{
 
 use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 use pfss::{DeviceShares, Party, PfssError, Ring};
+use zeroize::Zeroizing;
 
 use super::{Local, Place, Run, Stored, Words, of_another_run};
 use crate::InferenceError;
@@ -32,7 +33,7 @@ impl<'q, Q: FssOps + TensorOps> DeviceWords<'q, Q> {
 
     /// Words of the host, copied to the device when a step needs them.
     pub(crate) fn given(&self, words: Vec<u64>) -> Words {
-        self.run.source(Local::Given(words.into()))
+        self.run.source(Local::Given(Arc::new(words.into())))
     }
 
     /// `len` zeros, written when a step needs them.
@@ -78,6 +79,19 @@ impl<'q, Q: FssOps + TensorOps> DeviceWords<'q, Q> {
         match &words.0 {
             Stored::Placed(place) => self.get_placed(place),
             Stored::Host(_) => Err(of_another_run("on this device")),
+        }
+    }
+
+    /// The words in host memory, if they come from there and are not on the device.
+    pub(crate) fn on_host(&self, words: &Words) -> Option<Arc<Zeroizing<Vec<u64>>>> {
+        self.own(words)?.on_host()
+    }
+
+    /// The place of words of this run.
+    fn own<'w>(&self, words: &'w Words) -> Option<&'w Arc<Place>> {
+        match &words.0 {
+            Stored::Placed(place) => Some(place).filter(|place| Arc::ptr_eq(place.run(), &self.run)),
+            Stored::Host(_) => None,
         }
     }
 
@@ -148,6 +162,10 @@ impl<'q, Q: FssOps + TensorOps> DeviceWords<'q, Q> {
         factors: [u64; 2],
         y: Option<&Words>,
     ) -> Result<Rc<DeviceShares<'q, Q>>, InferenceError> {
+        // A share of the other party's words, which are never in a narrower ring, changes nothing.
+        if factors[0] == 1 && y.and_then(|y| self.own(y)).is_some_and(|y| y.is_zeros()) {
+            return self.get(x);
+        }
         let ring = self.get(x)?.ring();
         let y = y.map(|y| self.get(y)).transpose()?;
         let (ring, y) = (y.as_ref().map_or(ring, |y| narrower(ring, y.ring())), y.as_deref());
@@ -168,6 +186,10 @@ impl<'q, Q: FssOps + TensorOps> DeviceWords<'q, Q> {
                 // in the place of either operand
                 let [x, y] = if x.unshared().is_some() { [x, y] } else { [y, x] };
                 return self.linear(x, [1, 1], Some(y));
+            }
+            // in the place of either operand
+            Local::Difference([x, y]) if x.unshared().is_none() && y.unshared().is_some() && x.len() == y.len() => {
+                return self.linear(y, [u64::MAX, 1], Some(x));
             }
             Local::Difference([x, y]) => return self.linear(x, [1, u64::MAX], Some(y)),
             Local::RowSums(x, width) => self.get(x)?.row_sums(*width)?,
@@ -250,8 +272,8 @@ mod tests {
             x.clone().with_constants(&[7]),
             x.clone().with_constants(&[1 << 63, 5]),
             x.slice(0..5).with_constants(&[3, 9]),
-            x.scaled(u64::MAX - 2),
-            x.scaled(1),
+            x.clone().scaled(u64::MAX - 2),
+            x.clone().scaled(1),
             x.add(x).sub(&row.tiled(3)).row_sums(12).repeated(2),
         ]
     }
@@ -310,7 +332,7 @@ mod tests {
         first.get(&words).unwrap();
         let expected = "value: expected a value of the same run, on this device, got a value of another run";
         let host = Words::from(vec![1, 2]);
-        for refused in [&words, &words.scaled(2), &host] {
+        for refused in [&words, &words.clone().scaled(2), &host] {
             assert_eq!(second.get(refused).unwrap_err().to_string(), expected);
         }
         // An operand of a step, recorded in either run.
@@ -366,7 +388,7 @@ mod tests {
         let q = runtime::open_with(&settings, Some(Domain::Pfss), Some(Choice::Sim)).unwrap().0;
         let mut device = DeviceWords::new(&q, Party::Zero, RING).unwrap();
         let x = device.given(vec![5; LEN]);
-        let (doubled, sum) = (x.scaled(2), x.scaled(2).add(&x));
+        let (doubled, sum) = (x.clone().scaled(2), x.clone().scaled(2).add(&x));
         let last = sum.sub(&doubled);
         // At first there is no room for `x`, and then for one more result at a time.
         for (live, room) in [0, 1, 1, 1].into_iter().enumerate() {

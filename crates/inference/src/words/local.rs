@@ -1,6 +1,7 @@
 //! Local steps as data, for an engine that runs them later.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -9,7 +10,7 @@ use super::Words;
 /// A local step: linear, without keys and without the other party.
 pub(crate) enum Local {
     /// Words of the host, maybe secret.
-    Given(Zeroizing<Vec<u64>>),
+    Given(Arc<Zeroizing<Vec<u64>>>),
     /// A number of zeros: a party's share of the other party's words.
     Zeros(usize),
     /// The sum of both.

@@ -269,11 +269,17 @@ impl Words {
     }
 
     /// `self` times a public factor.
-    pub(crate) fn scaled(&self, factor: u64) -> Self {
-        match self.host() {
-            Ok(words) => words.iter().map(|word| word.wrapping_mul(factor)).collect::<Vec<_>>().into(),
-            Err(_) if factor == 1 => self.clone(),
-            Err(run) => run.record(Local::Scaled(self.clone(), factor)),
+    pub(crate) fn scaled(self, factor: u64) -> Self {
+        match self.0 {
+            Stored::Host(mut words) => {
+                words.iter_mut().for_each(|word| *word = word.wrapping_mul(factor));
+                words.into()
+            }
+            placed if factor == 1 => Self(placed),
+            Stored::Placed(place) => {
+                let run = Arc::clone(place.run());
+                run.record(Local::Scaled(Self(Stored::Placed(place)), factor))
+            }
         }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use zeroize::Zeroizing;
+
 use super::{Local, Stored, Words};
 
 /// The steps recorded in one run that have not run, oldest first.
@@ -71,12 +73,30 @@ impl Place {
 
     /// The step, if it has not run. It owns its operands.
     pub(super) fn take(&self) -> Option<Local> {
-        self.step.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.step().take()
     }
 
     /// Puts back a step that failed.
     pub(super) fn put_back(&self, local: Local) {
-        *self.step.lock().unwrap_or_else(PoisonError::into_inner) = Some(local);
+        *self.step() = Some(local);
+    }
+
+    /// The words, if they are in host memory, and no step has needed them elsewhere.
+    pub(super) fn on_host(&self) -> Option<Arc<Zeroizing<Vec<u64>>>> {
+        match &*self.step() {
+            Some(Local::Given(words)) => Some(Arc::clone(words)),
+            Some(Local::Zeros(len)) => Some(Arc::new(vec![0; *len].into())),
+            _ => None,
+        }
+    }
+
+    /// Whether the words are zeros that no step has needed in the engine's memory.
+    pub(super) fn is_zeros(&self) -> bool {
+        matches!(*self.step(), Some(Local::Zeros(_)))
+    }
+
+    fn step(&self) -> MutexGuard<'_, Option<Local>> {
+        self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,7 +17,7 @@ use runtime::{AnyQueue, Choice};
 
 use crate::common::open;
 
-/// Iterations, those of a sketched residual on the simulated device, and those after which nothing may change.
+/// Iterations, fewer of a sketched residual on the simulated device, and the first ones, after which nothing may change.
 const ITERATIONS: usize = 1000;
 const SIMULATED_SKETCHES: usize = 250;
 const WARM: usize = 10;

@@ -213,8 +213,9 @@ fn runs_copy_shares_within_the_device_and_only_messages_to_the_host() {
             // SAFETY: a live handle, freed once.
             unsafe { trefoil_pfss_plan_free(plan) };
         }
-        // A message needs a copy to the host: of the masked inputs, and of the bits of comparisons.
-        let expected = [("relu", [6, 6, 0]), ("relu", [6, 4, 4]), ("matmul", [4, 6, 0]), ("matmul", [4, 2, 8])];
+        // A message needs a copy to the host, of shares of inputs or of the bits of comparisons, and one back. Both factors
+        // are gathered before.
+        let expected = [("relu", [6, 6, 0]), ("relu", [4, 4, 4]), ("matmul", [4, 6, 0]), ("matmul", [2, 2, 12])];
         assert_eq!(counted, expected);
     });
 }

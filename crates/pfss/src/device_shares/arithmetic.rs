@@ -5,13 +5,14 @@
 //! One op forms each sum, and takes its public factors with the launch. So `x + y` has the factors
 //! 1 and 1, `c x` has no row, and a masked input is `x` plus the row of `r`.
 
-use backend_api::{
-    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Element, Mut, Ref,
-    ops::{fss::FssOps, share::LinearWords},
-};
-use core_types::{Ring, params::share::LinearWordsParams};
+use backend_api::{BackendError, Buffer as _, BufferMut as _, BufferRef as _, Mut, Ref, ops::fss::FssOps};
+use core_types::Ring;
 
-use super::DeviceShares;
+use super::{
+    DeviceShares,
+    linear::{Factors, linear},
+    public::public_row,
+};
 use crate::{
     Party, PfssError,
     error::check_len,
@@ -20,28 +21,6 @@ use crate::{
 
 /// Most elements of one op, which counts them in 32 bits.
 const MOST_ELEMENTS: usize = u32::MAX as usize;
-
-/// The public numbers of a sum `alpha x + beta row + constant`.
-#[derive(Clone, Copy)]
-pub(crate) struct Factors {
-    pub(crate) alpha: u64,
-    pub(crate) beta: u64,
-    pub(crate) constant: u64,
-}
-
-impl Factors {
-    /// `x + row`.
-    pub(crate) const SUM: Self = Self { alpha: 1, beta: 1, constant: 0 };
-    /// `x - row`.
-    pub(crate) const DIFFERENCE: Self = Self { beta: u64::MAX, ..Self::SUM };
-    /// `x` alone.
-    pub(crate) const COPY: Self = Self { beta: 0, ..Self::SUM };
-
-    /// `alpha x + beta row`.
-    pub(super) const fn of([alpha, beta]: [u64; 2]) -> Self {
-        Self { alpha, beta, constant: 0 }
-    }
-}
 
 impl<Q: FssOps> DeviceShares<'_, Q> {
     /// Shares of `x + y`.
@@ -74,7 +53,8 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         if self.party == Party::One {
             return self.copied();
         }
-        self.linear(self.ring, Factors::SUM, Some(public_input(self.q, public)?.view()))
+        let (factors, row) = public_row(self.q, self.ring, self.view(), public)?;
+        self.linear(self.ring, factors, row.as_ref().map(SecretInput::view))
     }
 
     /// Shares of `c x` for a public `c`.
@@ -131,17 +111,6 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     }
 }
 
-/// Public elements where ops read them. A copy is not wiped.
-pub(super) fn public_input<'a, Q: FssOps, T: Element>(
-    q: &'a Q,
-    public: &'a [T],
-) -> Result<SecretInput<'a, Q, T>, PfssError> {
-    Ok(match q.host_view(public) {
-        Some(view) => SecretInput::InPlace(view),
-        None => SecretInput::Staged(StagedSecret::upload_parts(q, &[public], &[])?),
-    })
-}
-
 /// A share of a mask: in host memory, or where ops read it.
 pub(crate) enum Mask<'a, Q: FssOps + 'a> {
     Host(&'a [u64]),
@@ -168,27 +137,19 @@ impl<Q: FssOps> Mask<'_, Q> {
 
 /// Shares plus shares of their masks, one input after the other.
 ///
-/// They are to be sent. A mask has a word for each share, and maybe more. No input has `2^32`
-/// shares.
+/// They are to be sent. A mask has a word for each share, and maybe more. All masks are in host
+/// memory, or none is. No input has `2^32` shares.
 pub(crate) fn masked<'q, Q: FssOps>(
     q: &'q Q,
     ring: Ring,
     inputs: &[(Ref<'_, Q, u64>, Mask<'_, Q>)],
 ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
-    // Masks in host memory are read there, or copied to the places of their sums, in one copy if all are there.
-    let (is_read, len) = (q.host_view::<u64>(&[]).is_some(), inputs.iter().map(|(x, _)| x.len()).sum());
-    let on_host: Vec<&[u64]> = inputs.iter().filter_map(|(x, mask)| mask.on_host(x.len())).collect();
-    let mut out = if !is_read && on_host.len() == inputs.len() {
-        StagedSecret::upload_parts(q, &[], &on_host)?
-    } else {
-        let (mut out, mut start) = (StagedSecret::alloc(q, len)?, 0);
-        for (x, mask) in inputs {
-            if let Some(words) = mask.on_host(x.len()).filter(|_| !is_read) {
-                q.write_secret(words, out.slice_mut(start..start + x.len())?)?;
-            }
-            start += x.len();
-        }
-        out
+    // Masks in host memory are read there, or copied to the places of their sums, in one copy.
+    let is_read = q.host_view::<u64>(&[]).is_some();
+    let on_host: Option<Vec<&[u64]>> = inputs.iter().map(|(x, mask)| mask.on_host(x.len())).collect();
+    let mut out = match on_host.filter(|_| !is_read) {
+        Some(masks) => StagedSecret::upload_parts(q, &[], &masks)?,
+        None => StagedSecret::alloc(q, inputs.iter().map(|(x, _)| x.len()).sum())?,
     };
     add_all(q, ring, inputs, out.view_mut())?;
     // No mask is left there, and sent words are not secret. On a processor, wiping it takes no call.
@@ -222,37 +183,6 @@ pub(crate) fn check_count(len: usize) -> Result<(), PfssError> {
         return Ok(());
     }
     Err(PfssError::Length { what: "elements of one op at most", expected: MOST_ELEMENTS, got: len })
-}
-
-/// Writes a sum in `ring`, an element for each of `out`, which are less than `2^32`.
-///
-/// Without `x` it is in place. The row repeats.
-pub(crate) fn linear<Q: FssOps>(
-    q: &Q,
-    ring: Ring,
-    Factors { alpha, beta, constant }: Factors,
-    x: Option<Ref<'_, Q, u64>>,
-    row: Option<Ref<'_, Q, u64>>,
-    out: Mut<'_, Q, u64>,
-) -> Result<(), BackendError> {
-    if out.is_empty() {
-        return Ok(()); // a row is empty, too
-    }
-    let params = LinearWordsParams {
-        alpha,
-        beta,
-        constant,
-        count: out.len() as u32, // as the caller promises
-        period: row.map_or(0, |row| row.len() as u32),
-        bits: ring.bits(),
-        reserved: 0,
-    };
-    q.linear_words(LinearWords {
-        params: &params,
-        x: x.map(|x| q.shorten(x)),
-        row: row.map(|row| q.shorten(row)),
-        out: q.shorten_mut(out),
-    })
 }
 
 #[cfg(test)]

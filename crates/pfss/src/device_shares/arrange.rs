@@ -19,10 +19,7 @@ use core_types::{
     },
 };
 
-use super::{
-    DeviceShares,
-    arithmetic::{Factors, check_count, public_input},
-};
+use super::{DeviceShares, arithmetic::check_count, linear::Factors, public::public_input};
 use crate::{
     Party, PfssError,
     error::check_len,

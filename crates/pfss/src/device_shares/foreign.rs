@@ -8,7 +8,10 @@ use core::fmt;
 
 use backend_api::{BufferRef as _, Mut, Ref, ops::fss::FssOps};
 
-use super::{DeviceShares, arithmetic::check_count, run::add_masks};
+use super::{
+    DeviceShares,
+    arithmetic::{Mask, check_count, masked},
+};
 use crate::{
     Gate, KeyBundle, MaskedKeys, Party, Pending, PfssError, Ring, Task, gates::shares::pending::DeviceStep,
     secret::staging::StagedSecret,
@@ -83,13 +86,27 @@ impl KeyBundle {
         Ok((masked, keys))
     }
 
-    /// `x` plus the shares of the masks.
+    /// `x` plus the shares of the masks. A device expands many masks from their seed.
     fn masks_on<'q, Q: FssOps>(&self, x: &DeviceShares<'q, Q>) -> Result<DeviceShares<'q, Q>, PfssError> {
-        let count = self.count();
-        let rows = (0..self.gate().inputs()).map(|row| x.view().slice(row * count..(row + 1) * count));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let words = add_masks(x.queue(), x.ring(), &[(self, &rows)])?;
-        Ok(DeviceShares::new(x.queue(), x.party(), x.ring(), words))
+        let (q, rows) = (x.queue(), 0..self.gate().inputs());
+        let words = rows.len() * self.padded();
+        let expanded = match self.seeded_rows(q, size_of::<u64>() * words) {
+            Some(seeded) => {
+                let mut expanded = StagedSecret::<_, u64>::alloc(q, words)?;
+                seeded.words(q, rows.clone(), 0..self.padded(), expanded.view_mut())?;
+                Some(expanded)
+            }
+            None => None,
+        };
+        let masked_row = |row: usize| {
+            let mask = match &expanded {
+                Some(words) => Mask::Device(words.slice(row * self.padded()..(row + 1) * self.padded())?),
+                None => Mask::Host(self.word_row(row)),
+            };
+            Ok::<_, PfssError>((x.view().slice(row * self.count()..(row + 1) * self.count())?, mask))
+        };
+        let words = masked(q, x.ring(), &rows.map(masked_row).collect::<Result<Vec<_>, _>>()?)?;
+        Ok(DeviceShares::new(q, x.party(), x.ring(), words))
     }
 }
 
@@ -126,7 +143,7 @@ impl MaskedKeys {
         task.check_on_device(self.gate())?;
         task.check_keys(&self.0, x_hat.len())?;
         let (party, ring) = (self.party(), self.gate().out_ring());
-        Ok(match task.plan(self.gate())?.eval_on_device(q, self, x_hat.to_vec())? {
+        Ok(match task.plan(self.gate())?.eval_on_device(q, self, x_hat.to_vec(), &mut None)? {
             DeviceStep::Open(pending) => StepOnDevice::Open(PendingOnDevice { pending, party, ring }),
             DeviceStep::Done(words) => StepOnDevice::Done(DeviceShares::new(q, party, ring, words)),
         })
@@ -157,7 +174,7 @@ impl PendingOnDevice {
         words: &[u64],
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         let Self { pending, party, ring } = self;
-        Ok(DeviceShares::new(q, party, ring, pending.finish_on_device(q, bits, words)?))
+        Ok(DeviceShares::new(q, party, ring, pending.finish_on_device(q, (bits, words), None)?))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Shares that stay in device memory between gates.
 //!
-//! A layer's masking, biases and residuals are sums in a ring, which one op computes. The host gets
-//! the masked inputs, and shares of each bit and word to be opened, which it masks. The words of
-//! the result stay:
+//! A layer's biases and residuals are sums in a ring, which one op computes. The host gets a share
+//! of each input, bit and word to be opened, which it masks and sends: it has the keys, and packs
+//! its messages. The words of the result stay:
 //!
-//! 1. The share of `r` is copied to the device, or expanded there from party 0's seed. Its sum
-//!    with the share of the input is copied back and sent.
+//! 1. The share of the input is copied back, and sent under the share of `r`.
 //! 2. The opened `x_hat` is copied in with the key trees. Shares of the comparisons' bits are
 //!    copied back, and sent under the dealer's masks. For a `lut` these are the sums over the
 //!    table, copied back in parts.
@@ -16,15 +15,20 @@
 //! each party chooses the form for itself. A gate runs the same steps in both forms, and only the
 //! place of its last sums differs. A queue that reads the host's memory gets no copy of keys.
 //!
-//! Memory that holds shares or keys is wiped when it is dropped. Masked inputs take the place of
-//! the masks, and are sent: they are not wiped. Neither are zeros and public words.
+//! So each round takes one copy each way. A caller without a session masks on the device instead.
 //!
-//! `arithmetic.rs` has the sums of shares and the masking, `rows.rs` sums over rows, `arrange.rs`
-//! copies to other places, `run.rs` the methods of a session, `foreign.rs` memory of the caller.
+//! Memory that holds shares or keys is wiped when it is dropped. Masked inputs on a device take the
+//! place of the masks, and are sent: they are not wiped. Neither are zeros and public words.
+//!
+//! `arithmetic.rs` has the sums of shares and the masking, `public.rs` public words, `rows.rs` sums
+//! over rows, `arrange.rs` copies to other places, `run.rs` the methods of a session, `foreign.rs`
+//! memory of the caller.
 
 pub(crate) mod arithmetic;
 mod arrange;
 mod foreign;
+pub(crate) mod linear;
+mod public;
 mod rows;
 pub(crate) mod run;
 
@@ -112,6 +116,11 @@ impl<'q, Q: FssOps> DeviceShares<'q, Q> {
         let mut shares = self.words.download()?;
         shares.iter_mut().for_each(|word| *word = self.ring.reduce(*word));
         Ok(shares)
+    }
+
+    /// The words in host memory, with bits above the ring. The caller wipes or masks them.
+    pub(crate) fn to_host(&self) -> Result<Vec<u64>, PfssError> {
+        Ok(self.words.download()?)
     }
 
     /// The queue of the device whose memory holds the shares.

@@ -8,12 +8,17 @@ use core_types::{Ring, params::share::MatmulWordsParams};
 
 use super::{
     DeviceShares,
-    arithmetic::{Factors, check_count, linear, public_input},
+    arithmetic::check_count,
+    linear::{Factors, linear},
+    public::public_row,
 };
 use crate::{
     Party, PfssError,
     error::check_len,
-    secret::{kept, staging::StagedSecret},
+    secret::{
+        kept,
+        staging::{SecretInput, StagedSecret},
+    },
 };
 
 impl<Q: FssOps> DeviceShares<'_, Q> {
@@ -61,9 +66,8 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         if self.party == Party::One {
             return self.copied();
         }
-        let (factors, row) = split_off(public);
-        let row = public_input(self.q, row)?;
-        self.linear(self.ring, factors, Some(row.view()).filter(|row| !row.is_empty()))
+        let (factors, row) = public_row(self.q, self.ring, self.view(), public)?;
+        self.linear(self.ring, factors, row.as_ref().map(SecretInput::view))
     }
 
     /// [`add_public_rows`](Self::add_public_rows) in place of the shares.
@@ -76,9 +80,9 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         if self.party == Party::One {
             return Ok(());
         }
-        let (q, ring, (factors, row)) = (self.q, self.ring, split_off(public));
-        let row = public_input(q, row)?;
-        self.linear_here(ring, factors, Some(row.view()).filter(|row| !row.is_empty()))
+        let (q, ring) = (self.q, self.ring);
+        let (factors, row) = public_row(q, ring, self.view(), public)?;
+        self.linear_here(ring, factors, row.as_ref().map(SecretInput::view))
     }
 
     /// Shares of `x` plus shares of one row, which are added to each row.
@@ -123,15 +127,5 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
         self.check_together(row)?;
         row.check_ring_within(ring)?;
         self.rows_of(row.len()).map(drop)
-    }
-}
-
-/// The factors of a sum with a public row, and the row, or nothing if its words are equal.
-///
-/// A launch takes one word, and a row takes a copy.
-fn split_off(public: &[u64]) -> (Factors, &[u64]) {
-    match public.first() {
-        Some(&constant) if public.iter().all(|&word| word == constant) => (Factors { constant, ..Factors::COPY }, &[]),
-        _ => (Factors::SUM, public),
     }
 }

@@ -1,12 +1,10 @@
 //! Gates of a session on shares in device memory.
 
-use backend_api::{BufferRef as _, Ref, ops::fss::FssOps};
-use core_types::Ring;
+use std::sync::Arc;
 
-use super::{
-    DeviceShares,
-    arithmetic::{Mask, masked},
-};
+use backend_api::ops::fss::FssOps;
+
+use super::DeviceShares;
 use crate::{
     AutoTrunc, Channel, KeyBundle, MaskedKeys, PfssError, Session, Task,
     gates::{plan::TaskPlan, shares::pending::DeviceStep},
@@ -19,8 +17,8 @@ impl<C: Channel> Session<C> {
     /// The messages, the spending of keys and the words of the result are the same as by
     /// [`run`](Self::run), so that the other party may call either.
     ///
-    /// The host gets the masked inputs, and shares of each bit and word to be opened, which it
-    /// masks. The words of the result stay.
+    /// The host gets a share of each input, bit and word to be opened, which it masks and sends.
+    /// The words of the result stay.
     ///
     /// The shares may be in a ring of more bits than the keys': shares modulo `2^64` are shares
     /// modulo `2^k` too. Bits above the ring of the keys are ignored.
@@ -41,14 +39,37 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         x: &DeviceShares<'q, Q>,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        let (plan, keys, x_hat) = self.open_on_device(task, bundle, x)?;
+        self.evaluate_on_device(x.queue(), &plan, keys, x_hat, None)
+    }
+
+    /// [`run_on_device`](Self::run_on_device) that takes the shares.
+    ///
+    /// The result is in their place if it has the same number of words.
+    pub(crate) fn run_in_place_on_device<'q, Q: FssOps>(
+        &mut self,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: DeviceShares<'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        let (plan, keys, x_hat) = self.open_on_device(task, bundle, &x)?;
+        let DeviceShares { q, mut words, .. } = x;
+        words.set_public(false);
+        self.evaluate_on_device(q, &plan, keys, x_hat, Some(words))
+    }
+
+    /// Opens the inputs of a task on shares in device memory.
+    fn open_on_device<Q: FssOps>(
+        &mut self,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: &DeviceShares<'_, Q>,
+    ) -> Result<(Arc<TaskPlan>, MaskedKeys, Vec<u64>), PfssError> {
         task.check_on_device(bundle.gate())?;
         x.check_ring_within(bundle.gate().ring())?;
-        self.run_masked(task, bundle, x, x.len(), |keys| {
-            let (inputs, count) = (0..keys.gate().inputs(), keys.count());
-            let rows = inputs.map(|row| x.view().slice(row * count..(row + 1) * count));
-            Ok(add_masks(x.queue(), keys.gate().ring(), &[(&keys.0, &rows.collect::<Result<Vec<_>, _>>()?)])?
-                .download()?)
-        })
+        self.check_owner(x.party())?;
+        // The host has the masks, and packs its messages.
+        self.open_inputs(x.queue(), task, bundle, x.len(), |keys| Ok(keys.add_masks_in_place(x.to_host()?)))
     }
 
     /// [`product`](Self::product) of shares in device memory, where the result stays.
@@ -67,9 +88,14 @@ impl<C: Channel> Session<C> {
         x.check_together(y)?;
         bundle.check_factors([x.len(), y.len()])?;
         [x, y].iter().try_for_each(|factor| factor.check_ring_within(bundle.gate().ring()))?;
-        self.run_masked(Task::Product, bundle, x, x.len() + y.len(), |keys| {
-            Ok(add_masks(x.queue(), keys.gate().ring(), &[(&keys.0, &[x.view(), y.view()])])?.download()?)
-        })
+        self.check_owner(x.party())?;
+        let (q, inputs, mut factors) = (x.queue(), x.len() + y.len(), None);
+        let (plan, keys, x_hat) = self.open_inputs(q, Task::Product, bundle, inputs, |keys| {
+            // Both factors take one copy.
+            let both = factors.insert(x.followed_by(keys.gate().ring(), &[y])?);
+            Ok(keys.add_masks_in_place(both.to_host()?))
+        })?;
+        self.evaluate_on_device(q, &plan, keys, x_hat, factors.map(|both| both.words))
     }
 
     /// [`shift`](Self::shift) of shares in device memory, where the result stays.
@@ -107,89 +133,30 @@ impl<C: Channel> Session<C> {
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         task.check_on_device(keys.gate())?;
         let plan = self.record_open(task, &keys, x_hat.len())?;
-        self.evaluate_on_device(q, &plan, keys, x_hat.to_vec())
-    }
-
-    /// Runs a task on shares in device memory. `mask` returns the `inputs` masked inputs.
-    fn run_masked<'q, Q: FssOps>(
-        &mut self,
-        task: Task<'_>,
-        bundle: KeyBundle,
-        shares: &DeviceShares<'q, Q>,
-        inputs: usize,
-        mask: impl FnOnce(&MaskedKeys) -> Result<Vec<u64>, PfssError>,
-    ) -> Result<DeviceShares<'q, Q>, PfssError> {
-        task.check_on_device(bundle.gate())?;
-        self.check_owner(shares.party())?;
-        let (plan, keys, x_hat) = self.open_inputs(shares.queue(), task, bundle, inputs, mask)?;
-        self.evaluate_on_device(shares.queue(), &plan, keys, x_hat)
+        self.evaluate_on_device(q, &plan, keys, x_hat.to_vec(), None)
     }
 
     /// Walks the key trees, and opens words and bits in at most one round.
+    ///
+    /// `room` is secret memory that the result may take, or a sum of a product.
     fn evaluate_on_device<'q, Q: FssOps>(
         &mut self,
         q: &'q Q,
         plan: &TaskPlan,
         keys: MaskedKeys,
         x_hat: Vec<u64>,
+        mut room: Option<StagedSecret<'q, Q, u64>>,
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
         let (party, ring) = (keys.party(), keys.gate().out_ring());
-        let words = self.closing(|session| match plan.eval_on_device(q, keys, x_hat)? {
+        let words = self.closing(|session| match plan.eval_on_device(q, keys, x_hat, &mut room)? {
             DeviceStep::Done(words) => Ok(words),
             DeviceStep::Open(pending) => {
                 let (bits, words) = session.exchange_opening(q, &pending)?;
-                pending.finish_on_device(q, &bits, &words)
+                pending.finish_on_device(q, (&bits, &words), room)
             }
         })?;
         Ok(DeviceShares::new(q, party, ring, words))
     }
-}
-
-impl<Q: FssOps> DeviceShares<'_, Q> {
-    /// The shares plus this party's shares of the masks of each of `keys`, in host memory.
-    ///
-    /// They take one copy to the host. The keys have one ring, and one input for each element.
-    pub(crate) fn add_masks(&self, keys: &[MaskedKeys]) -> Result<Vec<Vec<u64>>, PfssError> {
-        let Some(first) = keys.first() else { return Ok(Vec::new()) };
-        let row = [self.view()];
-        let all: Vec<_> = keys.iter().map(|keys| (&keys.0, &row[..])).collect();
-        let words = add_masks(self.queue(), first.gate().ring(), &all)?.download()?;
-        Ok((0..keys.len()).map(|at| words[at * self.len()..(at + 1) * self.len()].to_vec()).collect())
-    }
-}
-
-/// This party's shares of inputs in `ring` plus its shares of their masks.
-///
-/// All keys come with a view for each input of an element. A device expands many masks from their
-/// seed.
-pub(super) fn add_masks<'q, Q: FssOps>(
-    q: &'q Q,
-    ring: Ring,
-    all: &[(&KeyBundle, &[Ref<'_, Q, u64>])],
-) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
-    let mut expanded = Vec::with_capacity(all.len());
-    for (bundle, inputs) in all {
-        let words = inputs.len() * bundle.padded();
-        expanded.push(match bundle.seeded_rows(q, size_of::<u64>() * words) {
-            Some(rows) => {
-                let mut expanded = StagedSecret::<_, u64>::alloc(q, words)?;
-                rows.words(q, 0..inputs.len(), 0..bundle.padded(), expanded.view_mut())?;
-                Some(expanded)
-            }
-            None => None,
-        });
-    }
-    let mut with_masks = Vec::new();
-    for ((bundle, inputs), expanded) in all.iter().zip(&expanded) {
-        for (row, x) in inputs.iter().enumerate() {
-            let mask = match expanded {
-                Some(words) => Mask::Device(words.slice(row * bundle.padded()..(row + 1) * bundle.padded())?),
-                None => Mask::Host(bundle.word_row(row)),
-            };
-            with_masks.push((q.shorten(*x), mask));
-        }
-    }
-    masked(q, ring, &with_masks)
 }
 
 #[cfg(test)]
@@ -220,7 +187,7 @@ mod tests {
         test_process::pair(first, || party(Session::new(to_zero), one)).into()
     }
 
-    /// Masks of 64 KiB and more: copied without a seed, and from the middle of a seed's rows.
+    /// Words of 64 KiB and more: copied without a seed, and from the middle of a seed's rows.
     #[test]
     fn slices_with_and_without_a_seed_give_the_words_of_shares_in_host_memory() {
         let open = |choice| runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0;

@@ -32,6 +32,17 @@ pub(crate) trait Memory {
         x: &Self::Shares,
     ) -> Result<Self::Shares, PfssError>;
 
+    /// [`run`](Self::run) that takes the shares, maybe in their place.
+    fn run_in_place<C: Channel>(
+        &self,
+        session: &mut Session<C>,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: Self::Shares,
+    ) -> Result<Self::Shares, PfssError> {
+        self.run(session, task, bundle, &x)
+    }
+
     /// [`Session::product`] with keys of a ring of no more bits than the shares'.
     fn product<C: Channel>(
         &self,
@@ -153,6 +164,16 @@ impl<'q, Q: FssOps> Memory for DeviceMemory<'q, Q> {
         session.run_on_device(task, bundle, x)
     }
 
+    fn run_in_place<C: Channel>(
+        &self,
+        session: &mut Session<C>,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: Self::Shares,
+    ) -> Result<Self::Shares, PfssError> {
+        session.run_in_place_on_device(task, bundle, x)
+    }
+
     fn product<C: Channel>(
         &self,
         session: &mut Session<C>,
@@ -163,7 +184,8 @@ impl<'q, Q: FssOps> Memory for DeviceMemory<'q, Q> {
     }
 
     fn add_masks(&self, keys: &[MaskedKeys], x: &Self::Shares) -> Result<Vec<Vec<u64>>, PfssError> {
-        x.add_masks(keys)
+        let x = Words::new(x.to_host()?);
+        Ok(keys.iter().map(|keys| keys.add_masks(&x)).collect())
     }
 
     fn finish(
@@ -171,9 +193,9 @@ impl<'q, Q: FssOps> Memory for DeviceMemory<'q, Q> {
         pending: Pending,
         party: Party,
         ring: Ring,
-        (bits, words): (&[u32], &[u64]),
+        theirs: (&[u32], &[u64]),
     ) -> Result<Self::Shares, PfssError> {
-        Ok(DeviceShares::new(self.0, party, ring, pending.finish_on_device(self.0, bits, words)?))
+        Ok(DeviceShares::new(self.0, party, ring, pending.finish_on_device(self.0, theirs, None)?))
     }
 
     fn add_constant(&self, _: Party, x: &Self::Shares, c: u64) -> Result<Self::Shares, PfssError> {

@@ -146,7 +146,7 @@ impl<C: Channel> Session<C> {
         let word = memory.run(self, Task::Suf, suf, x)?;
         let shift = gates.shift.gate().map(|_| next()).transpose()?;
         match gates.shift.keyed(shift)? {
-            Some((task, bundle)) => Ok(memory.run(self, task, bundle, &word)?),
+            Some((task, bundle)) => Ok(memory.run_in_place(self, task, bundle, word)?),
             None => Ok(word),
         }
     }

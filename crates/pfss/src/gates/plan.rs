@@ -24,6 +24,7 @@ use crate::{
     answers::ComparisonProgram,
     error::check_len,
     gate::{AnyGate, kinds::lut::Lut},
+    secret::staging::StagedSecret,
 };
 
 /// The evaluation of a task with keys of its gate.
@@ -175,6 +176,8 @@ impl TaskPlan {
 
     /// [`eval`](Self::eval) with the words left in device memory.
     ///
+    /// A product takes `room`, secret memory of a share for each element or more, for a sum.
+    ///
     /// # Errors
     /// [`PfssError::NotOnDevice`] for a task with [other results](Task::check_on_device).
     pub(crate) fn eval_on_device<'q, Q: FssOps>(
@@ -182,6 +185,7 @@ impl TaskPlan {
         q: &'q Q,
         MaskedKeys(bundle): MaskedKeys,
         mut x_hat: Vec<u64>,
+        room: &mut Option<StagedSecret<'q, Q, u64>>,
     ) -> Result<DeviceStep<'q, Q>, PfssError> {
         reduce(&bundle, &mut x_hat);
         match self {
@@ -189,7 +193,7 @@ impl TaskPlan {
             Self::Look(table) => table.eval(q, bundle, &x_hat).map(DeviceStep::Open),
             Self::Bits(_) => Err(PfssError::NotOnDevice { got: XOR_SHARES }),
             Self::Payload(plan) => plan.eval_on_device(q, &bundle, &x_hat).map(DeviceStep::Done),
-            Self::Product => product_on_device(q, &bundle, &x_hat).map(DeviceStep::Done),
+            Self::Product => product_on_device(q, &bundle, &x_hat, room.take()).map(DeviceStep::Done),
             Self::Suf(plan) => plan.eval_on_device(q, bundle, x_hat),
         }
     }

@@ -52,14 +52,18 @@ pub(super) fn product(bundle: &KeyBundle, opened: &[u64]) -> Vec<u64> {
 }
 
 /// [`product`] with the shares left in device memory.
+///
+/// `room` is secret memory of a word for each element or more, which the first sum overwrites.
 pub(super) fn product_on_device<'q, Q: FssOps>(
     q: &'q Q,
     bundle: &KeyBundle,
     opened: &[u64],
+    room: Option<StagedSecret<'q, Q, u64>>,
 ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+    let room = room.map_or_else(|| StagedSecret::alloc(q, bundle.count()), Ok)?;
     let (sums, words) = (ProductSums::new(bundle), &bundle.keys.words[..]);
     if let (Some(opened), Some(words)) = (q.host_view(opened), q.host_view(words)) {
-        return Ok(sums.run(q, bundle, [None, None], q.shorten(opened), q.shorten(words))?);
+        return Ok(sums.run(q, bundle, [None, None], [q.shorten(opened), q.shorten(words)], room)?);
     }
     // One copy: both lists of terms, the opened factors, and the words. A product has no keys that a seed gives.
     let lists = [sums.first.list(), sums.second.list()];
@@ -69,7 +73,7 @@ pub(super) fn product_on_device<'q, Q: FssOps>(
     let placed = [0..second, second..factors];
     let [first, second] = placed.map(|place| staged.slice(place).map(|list| q.words::<u64>(list)));
     let words = staged.slice(after..after + words.len())?;
-    Ok(sums.run(q, bundle, [Some(first?), Some(second?)], staged.slice(factors..after)?, words)?)
+    Ok(sums.run(q, bundle, [Some(first?), Some(second?)], [staged.slice(factors..after)?, words], room)?)
 }
 
 /// The product as two sums, since an op has one public variable.
@@ -91,24 +95,26 @@ impl ProductSums {
     }
 
     /// The product, from the lists of both sums, the opened factors and the bundle's words.
+    ///
+    /// The first sum is in the first words of `room`.
     fn run<'q, 'a, Q: FssOps + 'a>(
         &self,
         q: &'q Q,
         bundle: &KeyBundle,
         [first, second]: [Option<Ref<'a, Q, u32>>; 2],
-        opened: Ref<'a, Q, u64>,
-        words: Ref<'a, Q, u64>,
+        [opened, words]: [Ref<'a, Q, u64>; 2],
+        mut room: StagedSecret<'q, Q, u64>,
     ) -> Result<StagedSecret<'q, Q, u64>, BackendError> {
         let (x_hat, y_hat) = opened.split_at(bundle.count())?;
         let opened = q.words::<u64>(opened.slice(0..0)?); // no bits
-        let mut sum = StagedSecret::alloc(q, bundle.count())?;
+        let count = bundle.count();
         retrying(q, || {
             let over = SumOperands { placed: first, x: y_hat, opened, words, rows: x_hat };
-            self.first.combine(q, bundle, over, sum.view_mut())
+            self.first.combine(q, bundle, over, room.slice_mut(0..count)?)
         })?;
-        let mut product = StagedSecret::alloc(q, bundle.count())?;
+        let mut product = StagedSecret::alloc(q, count)?;
         retrying(q, || {
-            let (placed, rows) = (second.map(|list| q.shorten::<u32>(list)), q.shorten(sum.view()));
+            let (placed, rows) = (second.map(|list| q.shorten::<u32>(list)), room.slice(0..count)?);
             let (x, opened, words) = (q.shorten(x_hat), q.shorten(opened), q.shorten(words));
             let over = SumOperands { placed, x, opened, words, rows };
             self.second.combine(q, bundle, over, product.view_mut())

@@ -1,12 +1,12 @@
 //! Products of matrices of shares in device memory, and the masks of their factors.
 
-use backend_api::{BackendError, Ref, ops::fss::FssOps};
+use backend_api::{BackendError, ops::fss::FssOps};
 use core_types::Ring;
 
 use super::{
-    MatrixShape, MatrixTriple, TripleShares,
+    MatrixTriple, TripleShares,
     opened::Opened,
-    shares::{ProductShare, Section, Words, expand, expand_on, is_expanded},
+    shares::{ProductShare, Section, SeededShares, Words, expand, expand_on},
 };
 use crate::{
     Channel, DeviceShares, PfssError, Session,
@@ -35,99 +35,140 @@ impl<C: Channel> Session<C> {
         triple: MatrixTriple,
         [x, y]: [&DeviceShares<'q, Q>; 2],
     ) -> Result<DeviceShares<'q, Q>, PfssError> {
-        // Factors and the party are checked, and the triple is spent.
         x.check_together(y)?;
-        [x, y].iter().try_for_each(|factor| factor.check_ring_within(triple.ring))?;
+        y.check_ring_within(triple.ring)?;
+        check_count(y.len())?;
+        self.multiply_on_device(triple, x, Second::OnDevice(y))
+    }
+
+    /// [`matmul_on_device`](Self::matmul_on_device) by second factors in host memory.
+    ///
+    /// Their shares are masked there, and never copied to the device. Weights are such factors: one
+    /// party has them, and the other's shares are zeros.
+    ///
+    /// # Errors
+    /// As [`matmul_on_device`](Self::matmul_on_device).
+    pub fn matmul_by_host_on_device<'q, Q: FssOps>(
+        &mut self,
+        triple: MatrixTriple,
+        x: &DeviceShares<'q, Q>,
+        y: &[u64],
+    ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        self.multiply_on_device(triple, x, Second::OnHost(y))
+    }
+
+    /// The product by second factors of the same party, on the same device if on any.
+    fn multiply_on_device<'q, Q: FssOps>(
+        &mut self,
+        triple: MatrixTriple,
+        x: &DeviceShares<'q, Q>,
+        y: Second<'_, 'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        // Factors and the party are checked, and the triple is spent.
+        x.check_ring_within(triple.ring)?;
         self.check_owner(x.party())?;
-        [x, y].iter().try_for_each(|factor| check_count(factor.len()))?;
+        check_count(x.len())?;
         self.spend_triple(&triple, [x.len(), y.len()])?;
         let MatrixTriple { party, ring, shape, .. } = triple;
         let (q, [left, _, out]) = (x.queue(), shape.lens());
         let words = self.closing(|session| {
             session.record_triple(&triple);
             // Both masked factors are opened in one round. Masks that a device has expanded are dropped before that.
-            let (mine, masks, product) = triple.add_masks(q, [x.view(), y.view()])?;
+            let (mine, unused) = triple.mask_factors(x, y)?;
             let opened = session.open_words(q, ring, &mine)?;
             let (x_hat, y_hat) = opened.split_at(left);
             let opened = Opened { party, ring, shape, x_hat, y_hat };
-            if let ProductShare::Seeded(shares) = &product
-                && opened.expands(q, shares)
-            {
-                return Ok(opened.multiply_expanded(q, None, shares, &shares.seed, |words| copy_on(q, words))?);
-            }
-            let [Some(a), Some(b)] = masks else { unreachable!("a device that expands a mask expands all shares") };
-            Ok(opened.multiply(q, None, [a, b, product.into_words(ring, out)], |words| copy_on(q, words))?)
+            Ok(match unused {
+                Unmultiplied::Expanded(shares) => {
+                    opened.multiply_expanded(q, None, &shares, &shares.seed, |words| copy_on(q, words))?
+                }
+                Unmultiplied::Held([a, b], product) => {
+                    opened.multiply(q, None, [a, b, product.into_words(ring, out)], |words| copy_on(q, words))?
+                }
+            })
         })?;
         Ok(DeviceShares::new(q, party, ring, words))
     }
 }
 
-/// The masks of both factors, if they are in host memory.
-type HostMasks = [Option<Words>; 2];
+/// Second factors of products whose first ones are in device memory.
+enum Second<'a, 'q, Q: FssOps> {
+    OnDevice(&'a DeviceShares<'q, Q>),
+    OnHost(&'a [u64]),
+}
+
+impl<Q: FssOps> Second<'_, '_, Q> {
+    fn len(&self) -> usize {
+        match self {
+            Self::OnDevice(y) => y.len(),
+            Self::OnHost(y) => y.len(),
+        }
+    }
+}
+
+/// The shares of a triple whose masks are in opened factors that are still to be multiplied.
+enum Unmultiplied {
+    /// A device expands all of them from a seed.
+    Expanded(SeededShares),
+    /// The masks, and the share of their product.
+    Held([Words; 2], ProductShare),
+}
 
 impl MatrixTriple {
     /// Shares of both factors plus shares of their masks, in host memory.
     ///
-    /// Returns the masks that are in host memory too, and the share of the product of both masks.
-    fn add_masks<Q: FssOps>(
+    /// Returns the triple's shares for the product, too. No mask is copied to the device.
+    fn mask_factors<Q: FssOps>(
         self,
-        q: &Q,
-        [x, y]: [Ref<'_, Q, u64>; 2],
-    ) -> Result<(Vec<u64>, HostMasks, ProductShare), PfssError> {
-        let (ring, shape, [left, right, _]) = (self.ring, self.shape, self.shape.lens());
-        let (masks, product) = match self.shares {
-            TripleShares::Words([a, b, product]) => ([a, b].map(PlacedMask::Host), ProductShare::Words(product)),
-            TripleShares::Seeded(shares) => {
-                let a = PlacedMask::of(q, shape, &shares.seed, (ring, Section::Left), left)?;
-                let b = PlacedMask::of(q, shape, &shares.seed, (ring, Section::Right), right)?;
-                ([a, b], ProductShare::Seeded(shares))
+        x: &DeviceShares<'_, Q>,
+        y: Second<'_, '_, Q>,
+    ) -> Result<(Vec<u64>, Unmultiplied), PfssError> {
+        let (q, ring, shape, [left, right, _]) = (x.queue(), self.ring, self.shape, self.shape.lens());
+        let shares = match self.shares {
+            TripleShares::Seeded(shares) if shares.are_expanded(q, shape) => shares,
+            // The host has the masks, and adds them to the shares that it sends.
+            _ => {
+                let ([a, b], product) = self.into_masks();
+                let (x, y) = match y {
+                    Second::OnDevice(y) => (x.followed_by(ring, &[y])?.to_host()?, &[][..]),
+                    Second::OnHost(y) => (x.to_host()?, y),
+                };
+                let shares = Words::new(x);
+                let masked = shares.iter().chain(y).zip(a.iter().chain(b.iter()));
+                let mine = masked.map(|(&share, &mask)| ring.add(share, mask)).collect();
+                return Ok((mine, Unmultiplied::Held([a, b], product)));
             }
         };
-        let mine = masked(q, ring, &[(x, masks[0].view()), (y, masks[1].view())])?.download()?;
-        Ok((mine, masks.map(PlacedMask::into_host), product))
+        let a = expanded(q, &shares.seed, (ring, Section::Left), left)?;
+        let x = (x.view(), Mask::Device(a.view()));
+        let mine = match y {
+            Second::OnDevice(y) => {
+                let b = expanded(q, &shares.seed, (ring, Section::Right), right)?;
+                masked(q, ring, &[x, (y.view(), Mask::Device(b.view()))])?.download()?
+            }
+            Second::OnHost(y) => {
+                let (mut mine, b) =
+                    (masked(q, ring, &[x])?.download()?, expand(&shares.seed, ring, Section::Right, right));
+                mine.extend(y.iter().zip(b.iter()).map(|(&y, &mask)| ring.add(y, mask)));
+                mine
+            }
+        };
+        Ok((mine, Unmultiplied::Expanded(shares)))
     }
 }
 
-/// A share of a mask where a queue adds it to shares in its memory.
-pub(super) enum PlacedMask<'q, Q: FssOps> {
-    Host(Words),
-    /// Whole blocks: maybe one word too many.
-    Expanded(StagedSecret<'q, Q, u64>),
-}
-
-impl<'q, Q: FssOps> PlacedMask<'q, Q> {
-    /// The share of `len` words that a seed gives, for a product of this shape.
-    ///
-    /// A device expands many words itself.
-    pub(super) fn of(
-        q: &'q Q,
-        shape: MatrixShape,
-        seed: &Seed,
-        (ring, section): (Ring, Section),
-        len: usize,
-    ) -> Result<Self, BackendError> {
-        if !is_expanded(q, shape, len) {
-            return Ok(Self::Host(expand(seed, ring, section, len)));
-        }
-        let mut words = StagedSecret::alloc(q, len.next_multiple_of(2))?;
-        expand_on(q, seed, (ring, section), words.view_mut())?;
-        Ok(Self::Expanded(words))
-    }
-
-    pub(super) fn view(&self) -> Mask<'_, Q> {
-        match self {
-            Self::Host(words) => Mask::Host(words),
-            Self::Expanded(words) => Mask::Device(words.view()),
-        }
-    }
-
-    /// The words, if they are in host memory.
-    pub(super) fn into_host(self) -> Option<Words> {
-        match self {
-            Self::Host(words) => Some(words),
-            Self::Expanded(_) => None,
-        }
-    }
+/// The share of a mask of `len` words that the queue expands.
+///
+/// It has whole blocks: maybe one word too many.
+pub(super) fn expanded<'q, Q: FssOps>(
+    q: &'q Q,
+    seed: &Seed,
+    of: (Ring, Section),
+    len: usize,
+) -> Result<StagedSecret<'q, Q, u64>, BackendError> {
+    let mut words = StagedSecret::alloc(q, len.next_multiple_of(2))?;
+    expand_on(q, seed, of, words.view_mut())?;
+    Ok(words)
 }
 
 #[cfg(test)]
@@ -136,7 +177,7 @@ mod tests {
     use runtime::{Choice, Domain, Settings};
 
     use super::*;
-    use crate::Dealer;
+    use crate::{Dealer, MatrixShape};
 
     /// Triples of every form: in bytes of version 1, with few words of a seed, and with many.
     ///
@@ -157,19 +198,21 @@ mod tests {
                 let [x, y] = [left, right].map(|len| (0..len as u64).map(|i| i << 40 | i).collect::<Vec<u64>>());
                 let shares = x.iter().chain(&y).zip(a.iter().chain(b.iter()));
                 let expected: Vec<u64> = shares.map(|(&x, &mask)| ring.add(x, mask)).collect();
-                let shares = TripleShares::Words([a.clone(), b.clone(), product.into_words(ring, out)]);
-                let words = MatrixTriple { shares, ..deal(party) };
-                for triple in [deal(party), words] {
+                let words = [a.clone(), b.clone(), product.into_words(ring, out)];
+                let triples =
+                    || [deal(party), MatrixTriple { shares: TripleShares::Words(words.clone()), ..deal(party) }];
+                for (triple, on_host) in [false, true].into_iter().flat_map(|on_host| triples().map(|t| (t, on_host))) {
+                    // the device expands 64 KiB and more, of all shares together; party 1's product comes in words
+                    let expanded = left + right + if party == 0 { out } else { 0 };
                     let is_seeded = matches!(triple.shares, TripleShares::Seeded(_));
-                    let (owner, masks) = (triple.party, [&a, &b]);
-                    let [x, y] = [&x, &y].map(|factor| DeviceShares::upload(q, owner, ring, factor).unwrap());
-                    let (got, on_host, _) = triple.add_masks(q, [x.view(), y.view()]).unwrap();
+                    let is_expanded = is_seeded && q.host_view::<u64>(&[]).is_none() && expanded >= 8192;
+                    let upload = |factor: &[u64]| DeviceShares::upload(q, triple.party, ring, factor).unwrap();
+                    let (x, placed) = (upload(&x), upload(&y));
+                    let second = if on_host { Second::OnHost(&y) } else { Second::OnDevice(&placed) };
+                    let (got, unused) = triple.mask_factors(&x, second).unwrap();
                     assert!(got == expected, "{shape:?}");
-                    for (on_host, mask) in on_host.iter().zip(masks) {
-                        // the device expands 64 KiB and more
-                        let is_expanded = is_seeded && q.host_view::<u64>(&[]).is_none() && mask.len() >= 8192;
-                        assert!(on_host.as_ref() == (!is_expanded).then_some(mask), "{shape:?}");
-                    }
+                    let masks = if let Unmultiplied::Held(masks, _) = unused { Some(masks) } else { None };
+                    assert!(masks == (!is_expanded).then(|| [a.clone(), b.clone()]), "{shape:?}");
                 }
             }
         }

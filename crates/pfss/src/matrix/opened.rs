@@ -13,11 +13,11 @@ use core_types::{Ring, params::share::MatmulWordsParams};
 
 use super::{
     MatrixShape,
-    shares::{Section, SeededShares, Words, add_on, expand_on, is_expanded},
+    shares::{Section, SeededShares, Words, add_on, expand_on},
 };
 use crate::{
     Party,
-    device_shares::arithmetic::Factors,
+    device_shares::linear::Factors,
     secret::{seed::Seed, staging::StagedSecret},
 };
 
@@ -34,14 +34,6 @@ pub(super) struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// Whether `q` expands the shares of the masks itself.
-    ///
-    /// A queue that reads the host's memory does not, and neither does any for few bytes.
-    pub(super) fn expands<Q: Queue>(&self, q: &Q, shares: &SeededShares) -> bool {
-        let [left, right, results] = self.shape.lens();
-        is_expanded(q, self.shape, left + right + (results - shares.words().len()))
-    }
-
     /// The words of `y_hat` that a product copies: none if they are `placed` on the device.
     fn copied_y_hat<T>(&self, placed: Option<T>) -> &[u64] {
         if placed.is_some() { &[] } else { self.y_hat }

@@ -43,7 +43,7 @@ impl<C: Channel> Session<C> {
             let opened = Opened { party, ring, shape, x_hat, y_hat };
             let take = |words: Ref<'_, Q, u64>| opened.to_host(q, words);
             if let ProductShare::Seeded(shares) = &product
-                && opened.expands(q, shares)
+                && shares.are_expanded(q, shape)
             {
                 return Ok(opened.multiply_expanded(q, None, shares, &shares.seed, take)?);
             }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::MatrixShape;
 use crate::{
-    device_shares::arithmetic::{Factors, linear},
+    device_shares::linear::{Factors, linear},
     secret::{
         kept::lacks_memory,
         seed::{SectionBlocks, Seed},
@@ -72,6 +72,15 @@ impl SeededShares {
         product.unwrap_or_else(|| expand(&seed, ring, Section::Product, len))
     }
 
+    /// Whether `q` itself expands the shares that seeds give, for a product of this shape.
+    ///
+    /// They are the shares of both masks and, for party 0, of their product. A queue that reads the
+    /// host's memory expands none, and neither does any for few bytes.
+    pub(super) fn are_expanded<Q: Queue>(&self, q: &Q, shape: MatrixShape) -> bool {
+        let [left, right, results] = shape.lens();
+        is_expanded(q, shape, left + right + (results - self.words().len()))
+    }
+
     /// The words that the seed does not give.
     pub(super) fn words(&self) -> &[u64] {
         match &self.product {
@@ -109,7 +118,7 @@ fn sum(seeds: [&Seed; 2], ring: Ring, section: Section, len: usize) -> Words {
 /// Whether `q` itself expands shares of `words` words in all, for a product of this shape.
 ///
 /// A queue that reads the host's memory does not, and neither does any for few bytes.
-pub(super) fn is_expanded<Q: Queue>(q: &Q, shape: MatrixShape, words: usize) -> bool {
+fn is_expanded<Q: Queue>(q: &Q, shape: MatrixShape, words: usize) -> bool {
     // Ops count the blocks of a seed and the elements of a sum in 32 bits.
     let is_counted = shape.lens().iter().all(|&len| u32::try_from(len).is_ok());
     is_counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view::<u64>(&[]).is_none()

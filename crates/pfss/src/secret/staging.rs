@@ -105,6 +105,9 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
 impl<Q: Queue, T: Element> Drop for StagedSecret<'_, Q, T> {
     fn drop(&mut self) {
         let secret = self.public..self.buffer.len();
+        if secret.is_empty() {
+            return;
+        }
         if let Ok(secret) = self.buffer.slice_mut(secret) {
             // A queue that can no longer clear a buffer has lost its memory, and its next op returns that error.
             let _ = self.q.clear(secret);

@@ -147,7 +147,7 @@ impl<C: Channel> Session<C> {
         let products = memory.product(self, keys()?, [&exps, &factors])?;
         drop((exps, factors));
         let products = memory.add_constant(self.party(), &products, HALF.cast_unsigned())?;
-        Ok(memory.run(self, Task::GapArs(plan.shift.1), keys()?, &products)?)
+        Ok(memory.run_in_place(self, Task::GapArs(plan.shift.1), keys()?, products)?)
     }
 
     /// Shares of the maximum of each row that has elements; `None` if no row has two.
@@ -168,8 +168,7 @@ impl<C: Channel> Session<C> {
             let all = left.as_ref().unwrap_or(x);
             let [a, b] = rows.pairs(memory, all)?;
             let difference = memory.sub(a, &b)?;
-            let positive = memory.run(self, relu, keys()?, &difference)?;
-            drop(difference);
+            let positive = memory.run_in_place(self, relu, keys()?, difference)?;
             left = Some(rows.advance(memory, memory.add(positive, &b)?, all)?);
             rows = rows.next();
         }

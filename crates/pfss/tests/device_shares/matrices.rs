@@ -78,6 +78,33 @@ fn products_of_matrices_are_those_of_shares_in_host_memory() {
     }
 }
 
+/// Weights of party 1: its share is in host memory, and party 0's is zeros.
+#[test]
+fn products_by_factors_in_host_memory_are_those_of_factors_on_the_device() {
+    let (sim, host) = (Sim::new(""), cpu(None));
+    let device = sim.queue(None);
+    // The device expands the shares of the larger ones from their seed.
+    for (bits, (rows, inner, cols)) in [(13, (3, 4, 5)), (64, (103, 81, 3)), (43, (3, 91, 101))] {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch: 1, rows, inner, cols });
+        let [left, right, _] = shape.lens();
+        let run = |q: &AnyQueue, on_host: bool| {
+            let triples = Dealer::insecure_from_seed(8).deal_matrix(&host, ring, shape).unwrap();
+            both(triples, |mut session, party, triple| {
+                let y = if party == 0 { vec![0; right] } else { words(right, 7) };
+                let upload = |words: &[u64]| DeviceShares::upload(q, session.party(), ring, words).unwrap();
+                let (x, placed) = (upload(&words(left, party as u64)), upload(&y));
+                let product = match on_host {
+                    true => session.matmul_by_host_on_device(triple, &x, &y),
+                    false => session.matmul_on_device(triple, [&x, &placed]),
+                };
+                (product.unwrap().download().unwrap(), session.traffic())
+            })
+        };
+        let expected = run(&host, false);
+        assert!(run(&host, true) == expected && run(&device, true) == expected, "{bits} bits, {shape:?}");
+    }
+}
+
 #[test]
 fn products_take_factors_of_wider_rings() {
     let (sim, host, ring) = (Sim::new(""), cpu(None), Ring::new(13).unwrap());
@@ -141,10 +168,12 @@ fn factors_that_do_not_fit_spend_no_triple() {
         let triple = MatrixTriple::from_bytes(&bytes).unwrap();
         assert_eq!(session.matmul_on_device(triple, [x, &y]).unwrap_err(), expected);
     }
+    let read = || MatrixTriple::from_bytes(&bytes).unwrap();
+    let too_many = PfssError::Length { what: "elements of a factor", expected: 2, got: 3 };
+    assert_eq!(session.matmul_by_host_on_device(read(), &fits, &[1, 2, 3]).unwrap_err(), too_many);
     assert_eq!(session.traffic(), Traffic::default());
 
     drop(peer);
-    let read = || MatrixTriple::from_bytes(&bytes).unwrap();
     assert!(matches!(session.matmul_on_device(read(), [&fits, &fits]), Err(PfssError::Channel(_))));
     assert_eq!(session.matmul_on_device(read(), [&fits, &fits]).unwrap_err(), PfssError::Closed);
     let (mut other, _peer) = super::session();

@@ -156,20 +156,22 @@ fn debug_shows_no_share() {
 }
 
 /// The keys are spent before inputs are masked, since the device may fail halfway.
+///
+/// The factors of a product are gathered on the device, so that they take one copy to the host.
 #[test]
 fn a_device_without_memory_closes_the_session() {
     // room for the three shares, in whole cache lines, and for nothing else
     let q = cpu(Some(128));
-    let gate = Gate::relu(64).unwrap();
+    let gate = Gate::product(64).unwrap();
     let [bundle, _] = Dealer::from_os().unwrap().deal(&cpu(None), &gate, 3).unwrap();
     let (bytes, nonce) = (bundle.to_bytes(), bundle.nonce());
     let again = || KeyBundle::from_bytes(&bytes).unwrap();
     let x = DeviceShares::upload(&q, Party::Zero, gate.ring(), &[1, 2, 3]).unwrap();
     assert!(matches!(x.scale(2), Err(PfssError::Backend(BackendError::BudgetExceeded { .. }))));
     let (mut session, _peer) = session();
-    let failed = session.run_on_device(Task::Relu, again(), &x);
+    let failed = session.product_on_device(again(), [&x, &x]);
     assert!(matches!(failed, Err(PfssError::Backend(BackendError::BudgetExceeded { .. }))));
     assert_eq!(session.traffic(), Traffic::default());
-    assert_eq!(session.run_on_device(Task::Relu, again(), &x).unwrap_err(), PfssError::Closed);
-    assert_eq!(again().mask(&[1, 2, 3]).unwrap_err(), PfssError::ReusedBundle { nonce });
+    assert_eq!(session.product_on_device(again(), [&x, &x]).unwrap_err(), PfssError::Closed);
+    assert_eq!(again().mask_factors(&[1, 2, 3], &[4, 5, 6]).unwrap_err(), PfssError::ReusedBundle { nonce });
 }

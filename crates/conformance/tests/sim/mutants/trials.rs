@@ -307,7 +307,7 @@ struct Mutant<'t, 'k> {
 }
 
 impl Mutant<'_, '_> {
-    /// How the trial fails in this order, or what the simulator reports, if anything.
+    /// How the trial fails in this order, or the report of the simulator, if anything.
     fn failure(&mut self, (number, order): Run) -> Option<String> {
         let Self { trials: of, kernel, index, texts } = self;
         if of.alone.borrow().get(&number) == Some(&false) {

@@ -176,14 +176,14 @@ impl<C: Channel> Session<C> {
         };
         // The line of each input, which is counted from the first input of a cell.
         let counted = memory.add_constant(self.party(), x, gates.origin.wrapping_neg())?;
-        let cells = memory.run(self, Task::TruncateReduce, keys()?, &counted)?;
-        let lines = memory.run(self, Task::Suf, keys()?, &cells)?;
+        let cells = memory.run_in_place(self, Task::TruncateReduce, keys()?, counted)?;
+        let lines = memory.run_in_place(self, Task::Suf, keys()?, cells)?;
         let lookups = [keys()?, keys()?];
         let [constants, slopes] = self.look_up_both(memory, gates.lookups(), lookups, &lines)?;
         // Its value, which has half a unit of the result in it.
         let rise = memory.product(self, keys()?, [&slopes, x])?;
         let values = memory.add(constants, &rise)?;
-        Ok(memory.run(self, Task::GapArs(gates.shift.1), keys()?, &values)?)
+        Ok(memory.run_in_place(self, Task::GapArs(gates.shift.1), keys()?, values)?)
     }
 
     /// Shares of the results of two look-ups at the same inputs, in the rounds of one.

@@ -206,18 +206,20 @@ impl Pending {
 
     /// The result of a gate of a [`DeviceStep`], given the peer's masked bits and words.
     ///
+    /// It is in `room`, secret memory, if that has its length.
+    ///
     /// # Errors
     /// As [`finish_with`](Self::finish_with).
     pub(crate) fn finish_on_device<'q, Q: FssOps>(
         self,
         q: &'q Q,
-        bits: &[u32],
-        words: &[u64],
+        (bits, words): (&[u32], &[u64]),
+        room: Option<StagedSecret<'q, Q, u64>>,
     ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
         let opened = self.opened(bits, words)?;
         let Remaining::SecondStep(second) = self.remaining else { unreachable!("a gate in one part") };
         let [sums] = second.sums()[..] else { unreachable!("words alone, from one list of sums") };
-        sums.run_on_device(q, second.bundle(), second.x(&opened), &opened)
+        sums.run_on_device(q, second.bundle(), second.x(&opened), &opened, room)
     }
 
     /// The opened values, from both parties' masked bits and words.

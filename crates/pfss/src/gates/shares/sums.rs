@@ -125,14 +125,19 @@ impl BundleSums {
     }
 
     /// [`run`](Self::run) with the sums left in device memory.
+    ///
+    /// They are in `room`, secret memory, if it has their length.
     pub(super) fn run_on_device<'q, Q: FssOps>(
         &self,
         q: &'q Q,
         bundle: &KeyBundle,
         x: &[u64],
         opened: &OpenedValues,
+        room: Option<StagedSecret<'q, Q, u64>>,
     ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
-        let (count, mut out) = (x.len(), StagedSecret::alloc(q, self.count() * x.len())?);
+        let (count, len) = (x.len(), self.count() * x.len());
+        let room = room.filter(|room| room.view().len() == len);
+        let mut out = room.map_or_else(|| StagedSecret::alloc(q, len), Ok)?;
         let all = Elements { range: 0..count, bundle, x, opened };
         if count <= self.at_once(q, &all) {
             self.part(q, &all, Some(&mut out), |_| Ok(()))?;

@@ -9,10 +9,10 @@ use core_types::Ring;
 use super::{DeviceCopies, OpenedWeights, SharedQueue, WeightKey, WeightShape, WeightTriple};
 use crate::{
     Channel, DeviceShares, Party, PfssError, Session,
-    device_shares::arithmetic::{check_count, masked},
+    device_shares::arithmetic::{Mask, check_count, masked},
     error::check_len,
     matrix::{
-        on_device::PlacedMask,
+        on_device::expanded,
         opened::Opened,
         run::{dimensions, facts},
         shares::{Section, SeededShares, Words, expand},
@@ -99,8 +99,13 @@ impl<C: Channel> Session<C> {
         self.check_owner(x.party())?;
         check_count(x.len())?;
         let mask = |shares: &SeededShares| {
-            let placed = PlacedMask::of(q, shape, &shares.seed, (ring, Section::Left), x.len())?;
-            Ok((masked(q, ring, &[(x.view(), placed.view())])?.download()?, placed.into_host()))
+            if shares.are_expanded(q, shape) {
+                let a = expanded(q, &shares.seed, (ring, Section::Left), x.len())?;
+                return Ok((masked(q, ring, &[(x.view(), Mask::Device(a.view()))])?.download()?, None));
+            }
+            let (mut mine, a) = (x.to_host()?, expand(&shares.seed, ring, Section::Left, x.len()));
+            mine.iter_mut().zip(a.iter()).for_each(|(x, mask)| *x = ring.add(*x, *mask));
+            Ok((mine, Some(a)))
         };
         let words = self.multiply_by_weights(q, triple, x.len(), weights, mask, |_, words| copy_on(q, words))?;
         Ok(DeviceShares::new(q, party, ring, words))
@@ -148,7 +153,7 @@ impl<C: Channel> Session<C> {
             let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &weights.words };
             let placed = placed.as_ref().map(|copy| copy.words.view());
             let take = |words: Ref<'_, Q, u64>| take(&opened, words);
-            if opened.expands(q, &shares) {
+            if shares.are_expanded(q, shape) {
                 return Ok(opened.multiply_expanded(q, placed, &shares, &weights.seed, take)?);
             }
             let a = a.unwrap_or_else(|| expand(&shares.seed, ring, Section::Left, left));
