@@ -6,20 +6,23 @@
 //! ```
 //!
 //! The arguments are sizes; the default is 128 to 1024. It prints the greatest absolute difference between the two
-//! paths on fixed seeds, times of matrix products, and the cost of a dispatch. Times of the simulated device mean
-//! nothing.
+//! paths on fixed seeds, times of matrix products, and the cost of a dispatch. Attention, which the dispatcher does not
+//! have, is `nn-ops`'s on the dispatcher's queue, of one head of 64. Times of the simulated device mean nothing.
 #![allow(clippy::print_stdout, reason = "the output of the example")]
 
 use std::{env, error::Error, hint::black_box, time::Instant};
 
 use backend_api::Queue;
 use nn_dispatch::{Affine, BackendDispatcher, DispatchError, Product, Selection, SoftmaxMask, TensorOpsAPI};
-use nn_ops::{GemmPlan, Layout, TensorMut, TensorRef};
+use nn_ops::{AttentionOptions, Functional, GemmPlan, Layout, Tensor, TensorMut, TensorRef};
 use rayon::prelude::*;
 use runtime::Choice;
 
 /// Side of a tile, the greatest that RSI-ML chooses by itself.
 const TILE: usize = 64;
+
+/// Elements of a query, a key and a value.
+const DIM: usize = 64;
 
 /// Least number of calls; the fastest counts.
 const CALLS: usize = 5;
@@ -33,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (cpu, device) = (BackendDispatcher::with(Selection::new(Choice::Cpu))?, BackendDispatcher::from_env()?);
     println!("cpu path: {}\ndevice path: {}\n", cpu.status(), device.status());
 
-    println!("size | matmul: cpu, device, tiled rayon (ms) | greatest differences: matmul, softmax, layer_norm");
+    println!(
+        "size | matmul: cpu, device, tiled rayon (ms) | greatest differences: matmul, softmax, layer_norm, attention"
+    );
     for &n in &sizes {
         let (a, b) = (values(1, n * n), values(2, n * n));
         let mut c = vec![0.0; n * n];
@@ -43,9 +48,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             tiled(&a, &b, n, &mut c);
             Ok(())
         })?;
-        let [matmul, softmax, norm] = differences(&cpu, &device, &a, &b, n)?;
+        let [matmul, softmax, norm, attention] = differences(&cpu, &device, &a, &b, n)?;
         let [on_cpu, on_device, baseline] = [on_cpu, on_device, baseline].map(|seconds| seconds * 1e3);
-        println!("{n} | {on_cpu:.3}, {on_device:.3}, {baseline:.3} | {matmul:.1e}, {softmax:.1e}, {norm:.1e}");
+        let differences = format!("{matmul:.1e}, {softmax:.1e}, {norm:.1e}, {attention:.1e}");
+        println!("{n} | {on_cpu:.3}, {on_device:.3}, {baseline:.3} | {differences}");
     }
 
     println!("\nsize | matmul on the CPU by dispatch, by its op (us) | difference (us)");
@@ -81,26 +87,30 @@ fn run_alone(
     Ok(())
 }
 
-/// The greatest absolute differences between the two paths: of a product, a softmax and a layer norm.
+/// The greatest absolute differences between the two paths: of a product, a softmax, a layer norm and an attention.
 fn differences(
     cpu: &BackendDispatcher,
     device: &BackendDispatcher,
     a: &[f32],
     b: &[f32],
     n: usize,
-) -> Result<[f32; 3], DispatchError> {
-    let results = |d: &BackendDispatcher| -> Result<[Vec<f32>; 3], DispatchError> {
+) -> Result<[f32; 4], DispatchError> {
+    let results = |d: &BackendDispatcher| -> Result<[Vec<f32>; 4], DispatchError> {
         let [mut product, mut shares, mut normed] = [vec![0.0; n * n], vec![0.0; n * n], vec![0.0; n * n]];
         multiply(d, a, b, n, &mut product)?;
         d.softmax(a.into(), &[n, n], 1, SoftmaxMask::None, &mut shares)?;
         d.layer_norm(a.into(), Affine::default(), [n, n], 1e-5, &mut normed)?;
-        Ok([product, shares, normed])
+        let operand = |seed| Tensor::from_values(d.queue(), &[1, n, 1, DIM], &values(seed, n * DIM));
+        let (query, key, value) = (operand(1)?, operand(2)?, operand(3)?);
+        let options = AttentionOptions::default();
+        let (attended, _) = Functional::attention(d.queue(), &query, &key, &value, options)?;
+        Ok([product, shares, normed, attended.values(d.queue())?])
     };
     let (left, right) = (results(cpu)?, results(device)?);
     // NaN on one path is the greatest difference.
     let greater = |most: f32, next: f32| if next > most || next.is_nan() { next } else { most };
     let greatest = |i: usize| left[i].iter().zip(&right[i]).map(|(x, y)| (x - y).abs()).fold(0.0, greater);
-    Ok([0, 1, 2].map(greatest))
+    Ok([0, 1, 2, 3].map(greatest))
 }
 
 /// A product by rows in parallel and by tiles of the inner and outer axis, as RSI-ML computes it.

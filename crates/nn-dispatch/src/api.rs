@@ -22,6 +22,9 @@ use crate::{
 /// [`DispatchError::OtherPass`](crate::DispatchError::OtherPass) for the saved result of another
 /// op, and [`DispatchError::Mixed`](crate::DispatchError::Mixed) for one of another device,
 /// generation or precision. Lengths and tags are checked before any work.
+///
+/// After an error of a device with its own memory, no slice of the call has changed: all results
+/// are copied to the host, or none. The CPU writes in place.
 #[allow(clippy::upper_case_acronyms, reason = "the name that RSI-ML's plan gives it")]
 pub trait TensorOpsAPI {
     /// `C = op(A) op(B)` for each product of a batch.

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::OnceLock;
 
-use backend_api::Queue;
+use backend_api::{BackendError, Queue};
 use runtime::{AnyQueue, BackendStatus, Choice, Domain, Settings, open_with};
 
 use crate::{
@@ -28,6 +28,10 @@ pub struct BackendDispatcher {
     selection: Selection,
     backend: BackendStatus,
     main: OpenDevice,
+    /// Why ops fail: the device was lost and has not been opened again.
+    ///
+    /// Its queue has been dropped then, and the CPU's is in its place.
+    lost: Option<DispatchError>,
     /// The CPU, opened for the first op that falls back.
     host: OnceLock<OpenDevice>,
     pub(crate) counts: Counts,
@@ -68,7 +72,7 @@ impl BackendDispatcher {
     pub fn with(selection: Selection) -> Result<Self> {
         let (main, backend) = open(&selection.settings)?;
         let (counts, plans) = (Counts::default(), Plans::default());
-        Ok(Self { selection, backend, main, host: OnceLock::new(), counts, plans })
+        Ok(Self { selection, backend, main, lost: None, host: OnceLock::new(), counts, plans })
     }
 
     /// Opens the selected device again, for example after it was lost.
@@ -76,11 +80,19 @@ impl BackendDispatcher {
     /// Its generation is a new one: saved results from before are refused, and handles are copied
     /// again.
     ///
+    /// A lost device opens again only when nothing holds its memory: drop saved results, handles
+    /// and Adam states that were used on it before. A GPU may stay lost for the whole process.
+    ///
     /// # Errors
-    /// As [`with`](Self::with); the dispatcher is unchanged then.
+    /// As [`with`](Self::with); the dispatcher is unchanged then. If the device was lost, ops fail
+    /// with [`DeviceLost`](BackendError::DeviceLost) until it is opened again.
     pub fn reopen(&mut self) -> Result<()> {
+        if let Err(error @ BackendError::DeviceLost { .. }) = self.main.queue.finish() {
+            self.main.queue = self.host()?.queue.clone();
+            self.lost = Some(error.into());
+        }
         (self.main, self.backend) = open(&self.selection.settings)?;
-        self.host = OnceLock::new();
+        (self.host, self.lost) = (OnceLock::new(), None);
         Ok(())
     }
 
@@ -99,7 +111,8 @@ impl BackendDispatcher {
 
     /// The queue of the device, for ops that are not in [`TensorOpsAPI`](crate::TensorOpsAPI).
     ///
-    /// Its budget counts the bytes of all device copies.
+    /// Its budget counts the bytes of all device copies. It is the CPU's queue after a lost device
+    /// could not be opened again.
     #[must_use]
     pub fn queue(&self) -> &AnyQueue {
         &self.main.queue
@@ -130,6 +143,9 @@ impl BackendDispatcher {
     /// State of an op that fell back stays on the CPU.
     pub(crate) fn run_with<R>(&self, held: Option<Tag>, mut op: impl FnMut(&OpenDevice) -> Result<R>) -> Result<R> {
         self.counts.dispatches.increment();
+        if let Some(error) = &self.lost {
+            return Err(error.clone());
+        }
         let host = match self.host.get().filter(|host| held == Some(host.tag)) {
             Some(host) => host,
             None => match op(&self.main) {

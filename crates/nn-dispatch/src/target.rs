@@ -142,3 +142,20 @@ impl Room<'_> {
         }
     }
 }
+
+/// Waits for several results and copies them to the host.
+///
+/// If the device fails, no slice of the host has changed.
+pub(crate) fn deliver_all<'a>(
+    target: &OpenDevice,
+    rooms: impl IntoIterator<Item = Room<'a>>,
+) -> Result<(), BackendError> {
+    let mut arrived = Vec::new();
+    for room in rooms {
+        if let Room::Copied { buffer, host } = room {
+            arrived.push((target.queue.download(&buffer)?, host));
+        }
+    }
+    arrived.into_iter().for_each(|(values, host)| host.copy_from_slice(&values));
+    Ok(())
+}

@@ -30,7 +30,7 @@ use crate::{
     plans::ProductPlan,
     product::Product,
     saved::{Saved, SavedPass},
-    target::{OpenDevice, Staged},
+    target::{OpenDevice, Room, Staged, deliver_all},
 };
 
 impl TensorOpsAPI for BackendDispatcher {
@@ -40,7 +40,7 @@ impl TensorOpsAPI for BackendDispatcher {
         exact(OP, &[("a", plan.a.numel(), a.len()), ("b", plan.b.numel(), b.len()), ("c", plan.c.numel(), c.len())])?;
         self.run(|target| {
             let (a, b) = (target.stage(a, &self.counts)?, target.stage(b, &self.counts)?);
-            multiply(target, &plan, [&a, &b], c)?;
+            multiply(target, &plan, [&a, &b], c)?.deliver(target)?;
             Ok(target.saved(SavedPass::Matmul { product, a: a.kept(), b: b.kept() }))
         })
     }
@@ -66,15 +66,15 @@ impl TensorOpsAPI for BackendDispatcher {
         // Each gradient is a product of G and the other factor.
         let mut parts = [(da, kept_b, b, product.gradient_of_a()), (db, kept_a, a, product.gradient_of_b())];
         self.run_backward(OP, saved, |target, is_own| {
-            let g = target.stage(g, &self.counts)?;
+            let (g, mut rooms) = (target.stage(g, &self.counts)?, Vec::with_capacity(2));
             for (gradient, kept, other, (of_gradient, other_is_left)) in &mut parts {
                 let Some(gradient) = gradient.as_deref_mut() else { continue };
                 let other = target.recall(kept, is_own, *other, &self.counts)?;
                 let factors = if *other_is_left { [&other, &g] } else { [&g, &other] };
                 let plan = self.plans.product(*of_gradient)?;
-                multiply(target, &plan, factors, gradient)?;
+                rooms.push(multiply(target, &plan, factors, gradient)?);
             }
-            Ok(())
+            Ok(deliver_all(target, rooms)?)
         })
     }
 
@@ -137,10 +137,7 @@ impl TensorOpsAPI for BackendDispatcher {
                 bias: of_bias.as_mut().map(|room| room.at(plan.bias)).transpose()?,
             };
             plan.backward.run(&target.queue, x.at(plan.x)?, w.at(plan.w)?, g.at(plan.y)?, rooms)?;
-            of_x.map(|room| room.deliver(target)).transpose()?;
-            of_w.deliver(target)?;
-            of_bias.map(|room| room.deliver(target)).transpose()?;
-            Ok(())
+            Ok(deliver_all(target, [of_x, Some(of_w), of_bias].into_iter().flatten())?)
         })
     }
 
@@ -254,10 +251,7 @@ impl TensorOpsAPI for BackendDispatcher {
                 beta: of_beta.as_mut().map(|room| room.at(of_columns)).transpose()?,
             };
             plan.layer_norm_backward(&target.queue, pass, g.at(of_rows)?, rooms)?;
-            of_x.deliver(target)?;
-            of_gamma.map(|room| room.deliver(target)).transpose()?;
-            of_beta.map(|room| room.deliver(target)).transpose()?;
-            Ok(())
+            Ok(deliver_all(target, [Some(of_x), of_gamma, of_beta].into_iter().flatten())?)
         })
     }
 
@@ -401,12 +395,16 @@ impl TensorOpsAPI for BackendDispatcher {
     }
 }
 
-/// `c = x y` on a device.
-fn multiply(target: &OpenDevice, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &mut [f32]) -> Result<()> {
+/// `c = x y` on a device; the result is not on the host yet.
+fn multiply<'c>(
+    target: &OpenDevice,
+    plan: &ProductPlan,
+    [x, y]: [&Staged<'_>; 2],
+    c: &'c mut [f32],
+) -> Result<Room<'c>> {
     let mut room = target.room(c)?;
     plan.plan.run(&target.queue, x.at(plan.a)?, y.at(plan.b)?, room.at(plan.c)?)?;
-    room.deliver(target)?;
-    Ok(())
+    Ok(room)
 }
 
 /// The moments on `target`: zeros at first, transferred from another device if allowed.

@@ -36,6 +36,7 @@
 mod macros;
 
 mod attention;
+mod bert;
 mod correction;
 mod elementwise;
 mod error;
@@ -67,6 +68,7 @@ pub use attention::{
     AttentionGradients, AttentionInputs, AttentionMask, AttentionOptions, AttentionPlan, AttentionSaved,
     AttentionShape, CacheShape, DropoutStep, KeyValueCache,
 };
+pub use bert::BertEncoder;
 pub use core_types::params::{
     correction::CorrectionParams,
     elementwise::{Activation, Binary},

@@ -83,8 +83,8 @@ const ARROWS: &[Arrow] = &[
     ("stark-airs", &["core-types"], &["stark-air"]),
     ("stark-verifier", &["core-types"], &["stark-airs"]),
     ("stwo-air", &["core-types"], &["trefoil-runtime", "trefoil-stark", "stark-air", "stark-airs", "stark-fft"]),
-    ("nn-ops", &["core-types", "backend-api"], &["trefoil-runtime"]),
-    ("nn-dispatch", &["core-types", "backend-api", "nn-ops", "trefoil-runtime"], &[]),
+    ("nn-ops", &["core-types", "backend-api"], &["trefoil-runtime", "test-process"]),
+    ("nn-dispatch", &["core-types", "backend-api", "nn-ops", "trefoil-runtime"], &["test-process"]),
     ("hybrid-accel", &["backend-api", "nn-ops", "trefoil-runtime"], &[]),
     (
         "trefoil-runtime",

@@ -148,6 +148,7 @@ fn an_op_beyond_the_memory_of_a_device_runs_on_the_cpu_only_on_request() {
     let mut c = vec![f32::NAN; LEN];
     let refused = small(false, false).matmul((&a).into(), (&b).into(), product, &mut c).unwrap_err();
     assert!(matches!(refused, DispatchError::Op(NnError::Backend(BackendError::BudgetExceeded { .. }))), "{refused}");
+    assert!(c.iter().all(|c| c.is_nan()), "a refused product changed its result");
 
     let (d, cpu) = (small(true, false), on(Choice::Cpu));
     norm_backward(&d, &norm(&d)).unwrap();

@@ -5,6 +5,8 @@ mod common;
 mod devices;
 mod elements;
 mod handles;
+mod lost;
+mod parity;
 mod products;
 mod rows;
 mod soak;

@@ -56,7 +56,10 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// [`NnError::OtherTape`] for a loss of another tape, [`NnError::Length`] for a loss of more or
     /// fewer elements than one, [`NnError::NoGradient`] in [`Mode::Inference`](crate::Mode) and for
     /// a loss that depends on no parameter and no variable, [`NnError::OtherPlan`] for gradients of
-    /// another table; nothing is added then. [`NnError::Backend`] from the device.
+    /// another table; nothing is added then. [`NnError::Backend`] from the device, for example if
+    /// memory is short: `gradients` are zeros then, without the gradients of earlier passes. Only a
+    /// lost device leaves them as they are; reading them fails with
+    /// [`BackendError::DeviceLost`](backend_api::BackendError::DeviceLost).
     pub fn backward(self, loss: Var, gradients: &mut ParameterArena<Q, f32>) -> Result<VariableGradients<Q, T>> {
         self.run(loss, None, gradients)
     }
@@ -89,7 +92,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         gradients: &mut ParameterArena<Q, f32>,
     ) -> Result<VariableGradients<Q, T>> {
         // The loss is one number that depends on something.
-        let last = self.index(loss)?;
+        let (q, last) = (self.q, self.index(loss)?);
         let layout = self.nodes[last].layout;
         if layout.numel() != 1 {
             return Err(NnError::Length { op: OP, tensor: "a loss", expected: 1, got: layout.numel() });
@@ -104,8 +107,25 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         if gradients.table() != self.values.table() {
             return Err(NnError::OtherPlan { op: OP, what: "parameter table" });
         }
+        let outcome = self.pass(last, optimizer, gradients);
+        if outcome.is_err() {
+            // A step along part of a sum would be wrong. Zeros need no memory. A queue whose device is lost refuses this
+            // call and all later ones, and the caller receives the first error in any case.
+            q.clear(gradients.view_mut()).ok();
+        }
+        outcome
+    }
+
+    /// The backward pass from the node `last`; an error leaves part of the sums in `gradients`.
+    fn pass(
+        self,
+        last: usize,
+        optimizer: Option<&Optimizer<Q>>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<VariableGradients<Q, T>> {
         // The gradient of the loss: 1, or the loss scale.
         let Self { id, q, values, mut nodes, .. } = self;
+        let layout = nodes[last].layout;
         let mut start = Tensor::from_values(q, layout.shape(), &[1.0f32])?;
         if let Some(optimizer) = optimizer {
             let one = start;

@@ -67,6 +67,27 @@ fn a_transformer_learns_a_repeating_text_and_continues_it() {
     assert_eq!(stdout_of(shown.current_dir(folder.path())), "1a2b\n");
 }
 
+/// The command of `docs/nn.md` on a text that does not change: the Apache licence.
+#[test]
+fn a_transformer_learns_the_licence_that_ships_to_the_stated_loss() {
+    let licence = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("LICENSE-APACHE")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text"), &licence).unwrap();
+    let mut train = call(TRAIN);
+    let said = stdout_of(train.current_dir(folder.path()).args(["--out", "model"]));
+    assert!(said.contains("9763 bytes to train, 1084 held out"), "{said}");
+
+    // The loss of the bytes' frequencies, counted from 1, which a model without context cannot go far below.
+    let (train, held_out) = licence.split_at(9763);
+    let count = |byte: u8| train.iter().filter(|&&other| other == byte).count() + 1;
+    let loss = |byte: &u8| (((train.len() + 256) as f64) / count(*byte) as f64).ln();
+    let by_frequency = held_out.iter().map(loss).sum::<f64>() / held_out.len() as f64;
+    assert!((3.3..3.4).contains(&by_frequency), "{by_frequency}");
+    // Stated: 2.88.
+    let held_out = number(&said, "held-out loss");
+    assert!(held_out < 3.0 && number(&said, "loss") < 2.7, "{said}");
+}
+
 #[test]
 fn a_transformer_in_bf16_learns_as_in_f32_with_the_same_bits_in_every_run() {
     let folder = folder();

@@ -1,6 +1,7 @@
 //! Networks that learn: layers, the tape, whole models, and trainings that are resumed.
 
 mod ensemble;
+mod failed;
 mod layers;
 mod mixed;
 mod mlp;
