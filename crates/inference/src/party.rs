@@ -227,13 +227,14 @@ fn place_parameters<Q: FssOps + TensorOps>(
 ) -> Result<HashMap<String, Words>, InferenceError> {
     let parameters: BTreeMap<String, usize> = model.other_parameters()?.into_iter().collect();
     // With its whole capacity from the first: a list that grows leaves copies that are not wiped.
-    let (mut all, mut places) = (Vec::with_capacity(parameters.values().sum()), Vec::with_capacity(parameters.len()));
+    let mut all = Zeroizing::new(Vec::with_capacity(parameters.values().sum()));
+    let mut places = Vec::with_capacity(parameters.len());
     for (name, len) in parameters {
         let start = all.len();
         all.extend_from_slice(&Zeroizing::new(weights.get(&name, len)?));
         places.push((name, start..start + len));
     }
-    let all = device.given(all);
+    let all = device.given(core::mem::take(&mut all));
     Ok(places.into_iter().map(|(name, range)| (name, all.slice(range))).collect())
 }
 

@@ -450,8 +450,15 @@ impl DeviceKeys {
     }
 }
 
+/// Factors of results on a processor: copies for the host are watched too.
+const COPIED: [u64; 2] = [1, 1];
+/// Factors of results on a simulated device, which copies through host memory.
+const SCALED: [u64; 2] = [7, 5];
+
 /// The results of gates, sums and products of matrices on shares that stay on the device.
-fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<'q, AnyQueue>; 16] {
+///
+/// Results that are copied to the host again are multiplied by the factors before.
+fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys, factors: [u64; 2]) -> [DeviceShares<'q, AnyQueue>; 16] {
     let DeviceKeys { bundles: [relu, shift, product], matrix, weights, by_weights } = keys;
     let mut echo = Echo(Vec::new());
     let mut session = Session::new(&mut echo);
@@ -467,9 +474,9 @@ fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<
     let biased = scaled.add_public(&[9; SHARES]).unwrap();
     let matrices = session.matmul_on_device(matrix, [&biased, &factor]).unwrap();
     let by_weights = session.matmul_weights_on_device(by_weights, &matrices, &weights).unwrap();
-    // Inputs of gates and factors have been copied, and staged results too: they are multiplied.
-    let [positive, shifted] = [positive, shifted].map(|copied| copied.scale(7).unwrap());
-    let [biased, matrices, by_weights] = [biased, matrices, by_weights].map(|copied| copied.scale(5).unwrap());
+    // Inputs of gates and factors have been copied, and staged results too.
+    let [positive, shifted] = [positive, shifted].map(|copied| copied.scale(factors[0]).unwrap());
+    let [biased, matrices, by_weights] = [biased, matrices, by_weights].map(|copied| copied.scale(factors[1]).unwrap());
     let gates_and_sums = [positive, shifted, product, sum, scaled, biased, matrices, by_weights];
     let arranged = arranged(&x, &gates_and_sums[5]);
     let mut results = gates_and_sums.into_iter().chain(arranged);
@@ -498,8 +505,8 @@ fn arranged<'q>(x: &DeviceShares<'q, AnyQueue>, y: &DeviceShares<'q, AnyQueue>) 
 }
 
 /// A word of each result, computed by a processor.
-fn results(x: &[u64]) -> [u64; 16] {
-    on_device(&queue(), x, DeviceKeys::deal()).map(|result| result.download().unwrap()[77])
+fn results(x: &[u64], factors: [u64; 2]) -> [u64; 16] {
+    on_device(&queue(), x, DeviceKeys::deal(), factors).map(|result| result.download().unwrap()[77])
 }
 
 fn shares() -> Vec<u64> {
@@ -510,12 +517,12 @@ fn shares() -> Vec<u64> {
 fn shares_of_a_processors_queue_leave_no_share_in_its_memory_or_in_host_memory() {
     alone(|| {
         let (x, keys) = (shares(), DeviceKeys::deal());
-        let watched = blocks(buffer(8 * SHARES), || drop(on_device(&queue(), &x, keys)));
+        let watched = blocks(buffer(8 * SHARES), || drop(on_device(&queue(), &x, keys, COPIED)));
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
-        let results = results(&x);
+        let results = results(&x, COPIED);
         for watched in [[x[0], x[1], x[500], x[SHARES - 1]]].iter().chain(results.as_chunks().0) {
             let keys = DeviceKeys::deal();
-            assert_eq!(found(*watched, || drop(on_device(&queue(), &x, keys))), 0);
+            assert_eq!(found(*watched, || drop(on_device(&queue(), &x, keys, COPIED))), 0);
         }
     });
 }
@@ -525,11 +532,11 @@ fn shares_of_a_processors_queue_leave_no_share_in_its_memory_or_in_host_memory()
 fn shares_in_device_memory_leave_no_result_there() {
     alone(|| {
         let x = shares();
-        let results = results(&x);
+        let results = results(&x, SCALED);
         let on_sim = |keys, is_dropped: bool| {
             let sim = Sim::new("");
             let q = sim.queue(None);
-            let results = on_device(&q, &x, keys);
+            let results = on_device(&q, &x, keys, SCALED);
             if is_dropped {
                 drop(results)
             } else {

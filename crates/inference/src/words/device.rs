@@ -279,6 +279,47 @@ mod tests {
     }
 
     #[test]
+    fn words_that_share_their_memory_are_not_changed_by_steps_in_place() {
+        let q = queue(Choice::Sim);
+        let mut device = DeviceWords::new(&q, Party::Zero, RING).unwrap();
+        let (a, b) = (vec![1u64, 2, 3, 4], vec![10u64, 20, 30, 40]);
+        // Sums with zeros stand for the memory of `x`.
+        let (x, z, y) = (device.given(a.clone()), device.zeros(4), device.given(b.clone()));
+        let s = x.clone().with_row(&z, RING);
+        let s2 = x.add(&device.zeros(4));
+        let s3 = x.sub(&device.zeros(4));
+        let e = s.sub(&s2);
+        let f = s3.clone().scaled(3);
+        let g = s2.clone().with_constants(&[5, 6]);
+        drop((s2, s3));
+        device.run_recorded().unwrap();
+        let h = y.sub(&f);
+        let i = x.add(&g);
+        drop(g);
+        device.run_recorded().unwrap();
+        let get = |device: &mut DeviceWords<'_, AnyQueue>, w: &Words| device.get(w).unwrap().download().unwrap();
+        assert_eq!(get(&mut device, &x), a);
+        assert_eq!(get(&mut device, &s), a);
+        assert_eq!(get(&mut device, &e), [0; 4]);
+        assert_eq!(get(&mut device, &f), [3, 6, 9, 12]);
+        assert_eq!(get(&mut device, &h), [7, 14, 21, 28]);
+        assert_eq!(get(&mut device, &i), [7, 10, 11, 14]);
+        assert_eq!(get(&mut device, &y), b);
+        // One of two that share memory is dropped, and the other changed in place.
+        drop((x, s, e, f, h, i));
+        let x = device.given(a.clone());
+        let s = x.add(&device.zeros(4));
+        drop(x);
+        let t = s.scaled(2);
+        let u = y.sub(&t);
+        let v = t.sub(&u);
+        drop((t, u));
+        device.run_recorded().unwrap();
+        assert_eq!(get(&mut device, &v), [-6, -12, -18, -24].map(i64::cast_unsigned));
+        assert_eq!(get(&mut device, &y), b);
+    }
+
+    #[test]
     fn local_steps_on_a_device_are_those_on_the_host() {
         let q = queue(Choice::Sim);
         let given: Vec<u64> = (0..16u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

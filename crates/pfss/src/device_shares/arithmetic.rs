@@ -147,22 +147,25 @@ pub(crate) fn masked<'q, Q: FssOps>(
     // Masks in host memory are read there, or copied to the places of their sums, in one copy.
     let is_read = q.host_view::<u64>(&[]).is_some();
     let on_host: Option<Vec<&[u64]>> = inputs.iter().map(|(x, mask)| mask.on_host(x.len())).collect();
-    let mut out = match on_host.filter(|_| !is_read) {
-        Some(masks) => StagedSecret::upload_parts(q, &[], &masks)?,
-        None => StagedSecret::alloc(q, inputs.iter().map(|(x, _)| x.len()).sum())?,
+    let (mut out, is_uploaded) = match on_host.filter(|_| !is_read) {
+        Some(masks) => (StagedSecret::upload_parts(q, &[], &masks)?, true),
+        None => (StagedSecret::alloc(q, inputs.iter().map(|(x, _)| x.len()).sum())?, false),
     };
-    add_all(q, ring, inputs, out.view_mut())?;
+    add_all(q, ring, inputs, out.view_mut(), is_uploaded)?;
     // No mask is left there, and sent words are not secret. On a processor, wiping it takes no call.
     out.set_public(!is_read);
     Ok(out)
 }
 
-/// Writes each input plus its mask, or plus the words in the place of their sums.
+/// Writes each input plus its mask.
+///
+/// If it `is_uploaded`, a mask of the host is in the place of the sum.
 fn add_all<Q: FssOps>(
     q: &Q,
     ring: Ring,
     inputs: &[(Ref<'_, Q, u64>, Mask<'_, Q>)],
     mut out: Mut<'_, Q, u64>,
+    is_uploaded: bool,
 ) -> Result<(), BackendError> {
     let mut start = 0;
     for (x, mask) in inputs {
@@ -170,7 +173,9 @@ fn add_all<Q: FssOps>(
         start += x.len();
         let (x, mask) = match mask.placed(q) {
             Some(mask) => (Some(q.shorten(*x)), mask.slice(0..x.len())?),
-            None => (None, q.shorten(*x)),
+            None if is_uploaded => (None, q.shorten(*x)),
+            // Without this, a share would be sent without a mask.
+            None => return Err(BackendError::Unsupported { op: "masking", why: "expected all masks in one memory" }),
         };
         linear(q, ring, Factors::SUM, x, Some(mask), sums)?;
     }
@@ -187,7 +192,19 @@ pub(crate) fn check_count(len: usize) -> Result<(), PfssError> {
 
 #[cfg(test)]
 mod tests {
+    use backend_api::Queue as _;
+
     use super::*;
+
+    #[test]
+    fn masks_in_both_memories_are_refused() {
+        let q = runtime::open_with(&runtime::Settings::default(), None, Some(runtime::Choice::Sim)).unwrap().0;
+        let (x, mask, ring) =
+            (q.upload_secret(&[1, 2]).unwrap(), q.upload_secret(&[3, 4]).unwrap(), Ring::new(64).unwrap());
+        let (on_device, on_host) = ((x.view(), Mask::Device(mask.view())), (x.view(), Mask::Host(&[5, 6][..])));
+        let refused = |inputs: &[(_, _)]| masked(&q, ring, inputs).map(drop).unwrap_err();
+        assert!(matches!(refused(&[on_device, on_host]), PfssError::Backend(BackendError::Unsupported { .. })));
+    }
 
     #[test]
     fn more_elements_than_an_op_counts_in_32_bits_are_refused() {

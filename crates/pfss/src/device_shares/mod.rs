@@ -15,14 +15,15 @@
 //! each party chooses the form for itself. A gate runs the same steps in both forms, and only the
 //! place of its last sums differs. A queue that reads the host's memory gets no copy of keys.
 //!
-//! So each round takes one copy each way. A caller without a session masks on the device instead.
+//! So a round takes one copy each way, and more for parts. A caller without a
+//! session masks on the device instead.
 //!
 //! Memory that holds shares or keys is wiped when it is dropped. Masked inputs on a device take the
 //! place of the masks, and are sent: they are not wiped. Neither are zeros and public words.
 //!
-//! `arithmetic.rs` has the sums of shares and the masking, `public.rs` public words, `rows.rs` sums
-//! over rows, `arrange.rs` copies to other places, `run.rs` the methods of a session, `foreign.rs`
-//! memory of the caller.
+//! `linear.rs` has the op of sums, `arithmetic.rs` sums of shares and the masking, `public.rs` public
+//! words, `rows.rs` sums over rows, `arrange.rs` copies to other places, `run.rs` the methods of a
+//! session, `foreign.rs` memory of the caller.
 
 pub(crate) mod arithmetic;
 mod arrange;

@@ -88,7 +88,7 @@ fn slices_and_concatenations_are_those_of_the_words() {
 #[test]
 fn rows_are_added_to_each_row() {
     each(|q, party, ring| {
-        for (rows, width) in [(0, 3), (1, 1), (1, 40), (7, 1), (5, 33), (257, 19)] {
+        for (rows, width) in [(0, 3), (1, 1), (1, 40), (7, 1), (5, 2), (5, 3), (7, 4), (5, 5), (5, 33), (257, 19)] {
             let ((x, a), (row, b)) = (shares(q, party, ring, rows * width), shares(q, party, ring, width));
             let sums = |b: &[u64]| (0..a.len()).map(|i| a[i].wrapping_add(b[i % width])).collect::<Vec<u64>>();
             expect(x.add_rows(&row).unwrap(), &x, sums(&b));

@@ -80,7 +80,7 @@ fn products_of_matrices_are_those_of_shares_in_host_memory() {
 
 /// Weights of party 1: its share is in host memory, and party 0's is zeros.
 #[test]
-fn products_by_factors_in_host_memory_are_those_of_factors_on_the_device() {
+fn products_by_factors_in_host_memory_equal_products_on_the_device() {
     let (sim, host) = (Sim::new(""), cpu(None));
     let device = sim.queue(None);
     // The device expands the shares of the larger ones from their seed.
