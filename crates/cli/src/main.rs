@@ -55,11 +55,19 @@ fn run(cli: &Cli) -> Result<()> {
     if let Some(reason) = cli.command.has_no_profile().filter(|_| cli.profile.is_some()) {
         return Err(UsageError(format!("`--profile` shows the ops of one process, and {reason}")).into());
     }
+    if cli.profile_device && (cli.profile.is_none() || !cli.command.has_device_times()) {
+        let message = "`--profile-device` expects `--profile` and one of `nn` without `nn profile`, `stark prove`, and \
+                       `pfss` without `serve` and `bench`";
+        return Err(UsageError(message.to_owned()).into());
+    }
     let mut files = cli.command.files();
     files.extend(cli.profile.as_deref().map(|path| Named::written("--profile", path)));
     refuse_shared(&files)?;
     let profile = cli.profile.as_deref().map(Profile::begin).transpose()?;
-    let result = command(cli);
+    let result = match &profile {
+        Some(profile) if cli.profile_device => profile.with_device_times(|| command(cli)),
+        _ => command(cli),
+    };
     let Err(error) = profile.map_or(Ok(()), Profile::finish) else { return result };
     if result.is_err() {
         exit::say("error", &error.to_string());

@@ -9,7 +9,13 @@ use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcomma
 use conformance::Condition;
 use runtime::Choice;
 
-use crate::{files::Named, isolate::STDOUT, nn::NnArgs, private::PfssArgs, stark::StarkArgs};
+use crate::{
+    files::Named,
+    isolate::STDOUT,
+    nn::{NnArgs, NnCommand},
+    private::{PfssArgs, PfssCommand},
+    stark::{StarkArgs, StarkCommand},
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -37,6 +43,12 @@ pub(crate) struct Cli {
     /// the end.
     #[arg(long, alias = "trace", value_name = "FILE", global = true)]
     pub(crate) profile: Option<PathBuf>,
+    /// Add the device's time of each call to the profile.
+    ///
+    /// For `nn` (`nn profile` has it by itself), `stark prove` on one device, and `pfss` without
+    /// `serve` and `bench`. Two events of the device surround each call.
+    #[arg(long, global = true)]
+    pub(crate) profile_device: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -82,6 +94,16 @@ impl Command {
             Self::Pfss(args) if args.command.is_on_the_host() => Some(ON_THE_HOST),
             Self::Stark(args) if args.command.is_shared() => Some("an MPI launcher started several for this proof"),
             _ => None,
+        }
+    }
+
+    /// Whether `--profile-device` measures it: the main thread makes its calls.
+    pub(crate) const fn has_device_times(&self) -> bool {
+        match self {
+            Self::Nn(args) => !matches!(args.command, NnCommand::Profile(_)),
+            Self::Stark(args) => matches!(args.command, StarkCommand::Prove(_)),
+            Self::Pfss(args) => !matches!(args.command, PfssCommand::Serve(_) | PfssCommand::Bench(_)),
+            _ => false,
         }
     }
 

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -89,11 +90,35 @@ pub(super) struct CallKind {
     pub(super) backend: String,
 }
 
+impl CallKind {
+    /// Whether the host's time of a call is the time of its work.
+    pub(super) fn is_on_the_host(&self) -> bool {
+        self.backend == "cpu"
+    }
+}
+
+/// The span of a call of the thread whose calls are marked.
+#[derive(Clone, Debug)]
+pub(super) struct EndedSpan {
+    pub(super) kind: CallKind,
+    pub(super) queue: u64,
+    pub(super) begun: Instant,
+}
+
+/// A call with the device's time between its marks.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceCall {
+    pub(super) span: EndedSpan,
+    pub(super) time: Duration,
+}
+
 /// Sums over the calls of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallTotals {
     pub(super) calls: u64,
     pub(super) time: Duration,
+    /// The device's time of the marked calls, if there are any.
+    pub(super) device_time: Option<Duration>,
     pub(super) elements: u64,
     pub(super) bytes: u64,
     pub(super) flop: Option<u64>,
@@ -121,14 +146,21 @@ pub(super) struct Calls {
     pub(super) fallbacks: Vec<String>,
     /// Single calls, if they are kept.
     kept: Option<Vec<Call>>,
+    /// Spans of the calls of one thread, if they are kept.
+    of_thread: Option<(ThreadId, Vec<EndedSpan>)>,
 }
 
 impl Calls {
-    fn add(&mut self, call: Call) {
+    fn add(&mut self, call: Call, begun: Instant) {
         let CallFields { backend, element, queue, peak, .. } = &call.fields;
         let kind = CallKind { name: call.name, element: element.clone(), backend: backend.clone() };
         let (_, most) = self.peaks.entry(*queue).or_insert_with(|| (backend.clone(), 0));
         *most = (*most).max(*peak);
+        if let Some((thread, spans)) = &mut self.of_thread
+            && *thread == thread::current().id()
+        {
+            spans.push(EndedSpan { kind: kind.clone(), queue: *queue, begun });
+        }
         self.totals.entry(kind).or_default().add(&call);
         if let Some(kept) = &mut self.kept {
             kept.push(call);
@@ -155,6 +187,24 @@ impl CallLog {
         self.lock().kept = Some(Vec::new());
         let result = body();
         (result, mem::take(&mut self.lock().kept).unwrap_or_default())
+    }
+
+    /// Runs `body`, and returns its result with the spans of this thread's calls, in order.
+    pub(super) fn spans_during<R>(&self, body: impl FnOnce() -> R) -> (R, Vec<EndedSpan>) {
+        self.lock().of_thread = Some((thread::current().id(), Vec::new()));
+        let result = body();
+        let kept = mem::take(&mut self.lock().of_thread);
+        (result, kept.map_or_else(Vec::new, |(_, spans)| spans))
+    }
+
+    /// Adds the device's time of calls that the log has.
+    pub(super) fn add_device_times(&self, calls: &[DeviceCall]) {
+        let mut log = self.lock();
+        for DeviceCall { span, time } in calls {
+            if let Some(totals) = log.totals.get_mut(&span.kind) {
+                *totals.device_time.get_or_insert(Duration::ZERO) += *time;
+            }
+        }
     }
 }
 
@@ -193,7 +243,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for CallLog {
                 outer.inner += whole;
             }
         }
-        self.lock().add(Call { name: span.name(), fields, time: whole.saturating_sub(inner) });
+        self.lock().add(Call { name: span.name(), fields, time: whole.saturating_sub(inner) }, begun);
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -253,7 +303,8 @@ mod tests {
         assert_eq!(names, ["alloc", "write", "zeros", "axpby", "axpby", "axpby", "finish"]);
         let Calls { totals, peaks, .. } = log.snapshot();
         let axpby = CallKind { name: "axpby", element: "f32".to_owned(), backend: "cpu".to_owned() };
-        let CallTotals { calls, elements, bytes, flop, time } = totals[&axpby];
+        let CallTotals { calls, elements, bytes, flop, time, device_time } = totals[&axpby];
+        assert_eq!(device_time, None);
         assert_eq!((calls, elements, bytes, flop), (3, 3600, 14_400, Some(5400)));
         assert_eq!(time, kept[3..6].iter().map(|call| call.time).sum::<Duration>());
         assert_eq!(totals.values().map(|totals| totals.calls).sum::<u64>(), 7);

@@ -29,13 +29,29 @@ pub(super) struct WholeLines<W> {
     file: W,
     /// A line whose end is still to come.
     begun: Vec<u8>,
+    more: MoreLines,
     failure: WriteFailure,
 }
 
+/// Lines to be written before the bracket that ends the list.
+#[derive(Clone, Default)]
+pub(super) struct MoreLines(Arc<Mutex<Vec<u8>>>);
+
+impl MoreLines {
+    /// Sets the lines, each an event after a comma.
+    pub(super) fn set(&self, lines: Vec<u8>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
+    fn take(&self) -> Vec<u8> {
+        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl<W: Write> WholeLines<W> {
-    /// No lines yet; failures go to `failure`.
-    pub(super) fn new(file: W, failure: WriteFailure) -> Self {
-        Self { file, begun: Vec::new(), failure }
+    /// No lines yet; `more` come before the last line, and failures go to `failure`.
+    pub(super) fn new(file: W, more: MoreLines, failure: WriteFailure) -> Self {
+        Self { file, begun: Vec::new(), more, failure }
     }
 }
 
@@ -54,7 +70,10 @@ impl<W: Write> Write for WholeLines<W> {
 
     /// Writes the line that has no end, too.
     fn flush(&mut self) -> io::Result<()> {
-        let last = mem::take(&mut self.begun);
+        let mut last = mem::take(&mut self.begun);
+        if last == b"]" {
+            last = [self.more.take(), last].concat();
+        }
         self.file.write_all(&last).and_then(|()| self.file.flush()).unwrap_or_else(|reason| self.failure.keep(reason));
         Ok(())
     }
@@ -83,11 +102,23 @@ mod tests {
         let text = b"[\n{\"a\":1},\n{\"b\":22},\n\n{\"c\":333}\n]";
         for len in 1..=text.len() {
             let mut pieces = Vec::new();
-            let mut lines = WholeLines::new(Pieces(&mut pieces), WriteFailure::default());
+            let mut lines = WholeLines::new(Pieces(&mut pieces), MoreLines::default(), WriteFailure::default());
             text.chunks(len).for_each(|chunk| lines.write_all(chunk).unwrap());
             lines.flush().unwrap();
             assert_eq!(pieces.concat(), text, "{len}");
             assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.ends_with(b"\n")), "{len}");
         }
+    }
+
+    #[test]
+    fn more_lines_come_before_the_end_of_the_list_alone() {
+        let (mut pieces, more) = (Vec::new(), MoreLines::default());
+        let mut lines = WholeLines::new(Pieces(&mut pieces), more.clone(), WriteFailure::default());
+        lines.write_all(b"[\n{\"a\":1}").unwrap();
+        more.set(b",{\"b\":2}\n".to_vec());
+        lines.flush().unwrap();
+        lines.write_all(b"\n]").unwrap();
+        lines.flush().unwrap();
+        assert_eq!(pieces.concat(), b"[\n{\"a\":1}\n,{\"b\":2}\n]");
     }
 }

@@ -1,6 +1,7 @@
 //! `--profile FILE`: the calls on queues as a table, and in Chrome's trace event format.
 
 mod calls;
+mod device;
 mod lines;
 mod summary;
 
@@ -11,13 +12,15 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::OnceLock,
+    time::Instant,
 };
 
+use runtime::mark_calls;
 use tracing::Subscriber;
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, registry::LookupSpan};
 
-use self::lines::{WholeLines, WriteFailure};
+use self::lines::{MoreLines, WholeLines, WriteFailure};
 pub(crate) use self::{
     calls::{Call, CallLog},
     summary::{ProfileSummary, aligned, giga, millions},
@@ -34,6 +37,9 @@ static CALLS: OnceLock<CallLog> = OnceLock::new();
 /// which is an event.
 pub(crate) struct Profile {
     written: FlushGuard,
+    /// The time 0 of the file.
+    start: Instant,
+    more: MoreLines,
     failure: WriteFailure,
     path: PathBuf,
     calls: CallLog,
@@ -60,20 +66,33 @@ impl Profile {
     /// Once in a process, and before [`calls`].
     pub(crate) fn begin(path: &Path) -> Result<Self, ProfileError> {
         let file = File::create(path).map_err(|reason| ProfileError { path: path.to_owned(), reason })?;
-        let failure = WriteFailure::default();
-        let writer = WholeLines::new(file, failure.clone());
+        let (more, failure) = (MoreLines::default(), WriteFailure::default());
+        let writer = WholeLines::new(file, more.clone(), failure.clone());
         let (layer, written) =
             ChromeLayerBuilder::new().writer(writer).include_args(true).include_locations(false).build();
+        let start = Instant::now();
         let calls = CALLS.get_or_init(CallLog::default).clone();
         install(subscriber(calls.clone()).with(layer));
-        Ok(Self { written, failure, path: path.to_owned(), calls })
+        Ok(Self { written, start, more, failure, path: path.to_owned(), calls })
+    }
+
+    /// Runs `body`, and adds the device's time of each call that this thread makes on a device.
+    ///
+    /// Two events of the device for each call are kept until `body` returns. Nothing is recorded on
+    /// a GPU within `body`, as within [`mark_calls`].
+    pub(crate) fn with_device_times<R>(&self, body: impl FnOnce() -> R) -> R {
+        let ((result, marked), spans) = self.calls.spans_during(|| mark_calls(body));
+        let calls = device::device_calls(spans, &marked);
+        self.calls.add_device_times(&calls);
+        self.more.set(device::events(&calls, self.start));
+        result
     }
 
     /// Completes the file, and prints the calls on standard error.
     ///
     /// They are a table, or a line of JSON if the command was given `--json`.
     pub(crate) fn finish(self) -> Result<(), ProfileError> {
-        let Self { written, failure, path, calls } = self;
+        let Self { written, failure, path, calls, .. } = self;
         drop(written);
         let summary = ProfileSummary::of(&calls);
         let text = match (summary.is_empty(), is_json()) {

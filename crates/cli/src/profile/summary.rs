@@ -19,11 +19,17 @@ const COPIES: [(&str, &[&str]); 3] = [
 
 const HEAD: [&str; 11] = ["call", "type", "on", "calls", "ms", "share", "elements", "MB", "GB/s", "MFLOP", "GFLOP/s"];
 
+/// The last column, if calls on a device were marked.
+const DEVICE: &str = "device ms";
+
 /// Sums over the calls of a process on its queues.
 #[derive(Debug, Serialize)]
 pub(crate) struct ProfileSummary {
     /// Host time of all calls.
     seconds: f64,
+    /// The device's time of the marked calls, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_seconds: Option<f64>,
     /// The greatest time first.
     calls: Vec<CallLine>,
     allocations: CountedBytes,
@@ -44,10 +50,13 @@ struct CallLine {
     seconds: f64,
     /// In per cent of the host time of all calls.
     share: f64,
+    /// The device's time, if the calls were marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_seconds: Option<f64>,
     /// Elements of all views.
     elements: u64,
     bytes: u64,
-    /// Absent if the time only covers enqueuing the work.
+    /// Of the device's time, or on the CPU of the host's; absent without either.
     bytes_per_s: Option<f64>,
     flop: Option<u64>,
     flop_per_s: Option<f64>,
@@ -92,9 +101,11 @@ impl ProfileSummary {
             (counted(&ALLOCATIONS), COPIES.map(|(direction, names)| (direction, counted(names))));
         let mut calls: Vec<_> = totals.into_iter().map(|(kind, totals)| CallLine::new(kind, totals, seconds)).collect();
         calls.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        let device_seconds = calls.iter().filter_map(|line| line.device_seconds).reduce(|sum, next| sum + next);
         let memory = peaks.into_iter().map(|(queue, (backend, peak_bytes))| MemoryLine { queue, backend, peak_bytes });
         Self {
             seconds,
+            device_seconds,
             calls,
             allocations,
             copies: copies.into_iter().map(|(direction, counted)| CopyLine { direction, counted }).collect(),
@@ -129,11 +140,12 @@ impl ProfileSummary {
 
 impl CallLine {
     fn new(kind: CallKind, totals: CallTotals, all_seconds: f64) -> Self {
+        let CallTotals { calls, time, device_time, elements, bytes, flop } = totals;
+        let (seconds, device_seconds) = (time.as_secs_f64(), device_time.map(|time| time.as_secs_f64()));
+        let of_work = if kind.is_on_the_host() { Some(seconds) } else { device_seconds };
+        let of_work = of_work.filter(|&seconds| seconds > 0.0);
+        let rate = |amount: u64| of_work.map(|seconds| amount as f64 / seconds);
         let CallKind { name, element, backend } = kind;
-        let CallTotals { calls, time, elements, bytes, flop } = totals;
-        let seconds = time.as_secs_f64();
-        let is_time_of_work = backend == "cpu" && seconds > 0.0;
-        let rate = |amount: u64| is_time_of_work.then(|| amount as f64 / seconds);
         Self {
             call: name,
             element,
@@ -141,6 +153,7 @@ impl CallLine {
             calls,
             seconds,
             share: if all_seconds > 0.0 { 1e2 * seconds / all_seconds } else { 0.0 },
+            device_seconds,
             elements,
             bytes,
             bytes_per_s: rate(bytes).filter(|_| bytes > 0),
@@ -163,15 +176,28 @@ impl CallLine {
             giga(self.bytes_per_s),
             self.flop.map_or_else(String::new, millions),
             giga(self.flop_per_s),
+            milliseconds(self.device_seconds),
         ]
     }
 }
 
+/// Milliseconds, with three decimals, or nothing.
+fn milliseconds(seconds: Option<f64>) -> String {
+    seconds.map_or_else(String::new, |seconds| format!("{:.3}", seconds * 1e3))
+}
+
 impl fmt::Display for ProfileSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = ["all", "", "", "", &format!("{:.3}", self.seconds * 1e3), "100.0 %"].map(str::to_owned);
-        let rows = self.calls.iter().map(CallLine::row).chain([all.to_vec()]);
-        writeln!(f, "{}", aligned(&HEAD, 3, rows))?;
+        let mut head = HEAD.to_vec();
+        let mut all = vec![String::new(); HEAD.len()];
+        all[0] = "all".to_owned();
+        (all[4], all[5]) = (milliseconds(Some(self.seconds)), "100.0 %".to_owned());
+        if self.device_seconds.is_some() {
+            head.push(DEVICE);
+            all.push(milliseconds(self.device_seconds));
+        }
+        let rows = self.calls.iter().map(CallLine::row).chain([all]);
+        writeln!(f, "{}", aligned(&head, 3, rows))?;
         f.write_str(&self.notes())
     }
 }
@@ -202,6 +228,8 @@ pub(crate) fn giga(rate: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use backend_api::{
         Buffer as _, Queue as _,
         ops::linalg::{Axpby, ElementwiseOps as _},
@@ -210,7 +238,7 @@ mod tests {
     use tracing::subscriber::with_default;
 
     use super::*;
-    use crate::profile::subscriber;
+    use crate::profile::{calls::DeviceCall, subscriber};
 
     #[test]
     fn shares_add_up_and_bytes_are_in_their_places() {
@@ -247,12 +275,35 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_left_out_where_the_time_is_that_of_enqueuing() {
+    fn times_of_a_device_are_in_the_json_of_marked_calls_alone() {
+        let log = CallLog::default();
+        with_default(subscriber(log.clone()), || {
+            let q = AnyQueue::Cpu(runtime::cpu().unwrap());
+            let (_, spans) = log.spans_during(|| q.upload(&[1.0f32; 5]).unwrap());
+            q.zeros::<f32>(5).unwrap();
+            let times = [3, 4].map(Duration::from_millis);
+            let calls: Vec<_> = spans.into_iter().zip(times).map(|(span, time)| DeviceCall { span, time }).collect();
+            assert_eq!(calls.len(), 2);
+            log.add_device_times(&calls);
+        });
+        let summary = serde_json::to_value(ProfileSummary::of(&log)).unwrap();
+        assert_eq!(summary["device_seconds"], 0.007);
+        let line = |name: &str| summary["calls"].as_array().unwrap().iter().find(|line| line["call"] == name).unwrap();
+        assert_eq!(["alloc", "write"].map(|name| line(name)["device_seconds"].as_f64().unwrap()), [0.003, 0.004]);
+        assert!(line("zeros").get("device_seconds").is_none());
+    }
+
+    #[test]
+    fn rates_are_of_the_time_of_the_work_or_left_out() {
         let kind = |backend: &str| CallKind { name: "gemm", element: "f32".to_owned(), backend: backend.to_owned() };
-        let time = core::time::Duration::from_millis(2);
-        let totals = CallTotals { calls: 1, time, elements: 1, bytes: 4_000_000, flop: Some(6_000_000) };
+        let time = Duration::from_millis(2);
+        let device_time = None;
+        let totals = CallTotals { calls: 1, time, device_time, elements: 1, bytes: 4_000_000, flop: Some(6_000_000) };
         let [cpu, cuda] = ["cpu", "cuda"].map(|backend| CallLine::new(kind(backend), totals, 0.004));
-        assert_eq!(cpu.row()[4..], ["2.000", "50.0 %", "1", "4.000", "2.00", "6.000", "3.00"]);
-        assert_eq!(cuda.row()[4..], ["2.000", "50.0 %", "1", "4.000", "", "6.000", ""]);
+        assert_eq!(cpu.row()[4..], ["2.000", "50.0 %", "1", "4.000", "2.00", "6.000", "3.00", ""]);
+        assert_eq!(cuda.row()[4..], ["2.000", "50.0 %", "1", "4.000", "", "6.000", "", ""]);
+        let marked = CallTotals { device_time: Some(time / 2), ..totals };
+        let cuda = CallLine::new(kind("cuda"), marked, 0.004);
+        assert_eq!(cuda.row()[4..], ["2.000", "50.0 %", "1", "4.000", "4.00", "6.000", "6.00", "1.000"]);
     }
 }

@@ -220,6 +220,93 @@ fn the_table_of_a_network_adds_up_on_the_processor_and_a_device() {
     }
 }
 
+/// Rows of the table on standard error, as words, and the lines below it.
+fn table(said: &str) -> (Vec<Vec<&str>>, Vec<&str>) {
+    let mut lines = said.lines().skip_while(|line| !line.trim_start().starts_with("call "));
+    let rows = lines.by_ref().take_while(|line| !line.trim_start().starts_with("allocations "));
+    (rows.map(|row| row.split_whitespace().collect()).collect(), lines.collect())
+}
+
+#[test]
+fn the_device_time_of_each_call_is_in_the_table_and_in_the_file() {
+    const STARK: &str = "stark prove --air wide-fibonacci --log-rows 4 --out";
+    const TRAINING: &str = "nn train --epochs 1 --hidden 4 --batch 720 --out";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile.json");
+    for (line, backend) in [STARK, TRAINING].into_iter().flat_map(|line| ["cpu", "sim"].map(|at| (line, at))) {
+        let run = |options: &[&str], out: &str| -> (String, Vec<Value>) {
+            let mut command = call(line);
+            command.arg(folder.path().join(out)).args(["--backend", backend, "--profile"]).arg(&file).args(options);
+            (text(&command.assert().success().get_output().stderr), events(&file))
+        };
+        let ((plain, _), (marked, events)) = (run(&[], "plain"), run(&["--profile-device"], "marked"));
+        let device: Vec<_> = events.iter().filter(|event| event["cat"] == "device").collect();
+        if backend == "cpu" {
+            assert!(device.is_empty() && !marked.contains("device ms"), "{marked}");
+            continue;
+        }
+        assert!(!plain.contains("device ms") && marked.contains("device ms"), "{marked}");
+
+        // Calls, copies and results are the same as without marks.
+        let ((plain, below), (marked, marked_below)) = (table(&plain), table(&marked));
+        let counts = |rows: &[Vec<&str>]| -> BTreeSet<String> {
+            // Before and after time and share: the name, the element, the backend and the number of calls; elements.
+            let cut = |row: &[&str]| row.iter().position(|word| word.contains('.')).unwrap_or(row.len());
+            rows[1..].iter().map(|row| row[..cut(row)].join(" ")).collect()
+        };
+        assert_eq!((counts(&plain), below), (counts(&marked), marked_below));
+        let [plain_file, marked_file] = ["plain", "marked"].map(|out| fs::read(folder.path().join(out)).unwrap());
+        assert!(plain_file == marked_file, "{line}");
+
+        // Each span has an event on the track of its queue, and none overlap.
+        let mut spans: Vec<_> = spans(&events);
+        let mut named: Vec<_> = device.iter().map(|event| event["name"].as_str().unwrap()).collect();
+        spans.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(spans, named);
+        let number = |event: &Value, name: &str| event[name].as_f64().unwrap();
+        for pair in device.windows(2) {
+            let end = number(pair[0], "ts") + number(pair[0], "dur");
+            assert!(pair[0]["tid"] == pair[1]["tid"] && end <= number(pair[1], "ts") + 1e-3, "{pair:?}");
+        }
+
+        // The milliseconds of the table are sums of the events.
+        let milliseconds = |name: &str| {
+            let of_name = device.iter().filter(|event| name == "all" || event["name"] == name);
+            of_name.map(|event| number(event, "dur") / 1e3).sum::<f64>()
+        };
+        for name in named.into_iter().chain(["all"]) {
+            let rows: Vec<_> = marked.iter().filter(|row| row[0] == name).collect();
+            let shown: f64 = rows.iter().map(|row| row.last().unwrap().parse::<f64>().unwrap()).sum();
+            let rounded = 0.00051 * rows.len() as f64;
+            assert!(!rows.is_empty() && (shown - milliseconds(name)).abs() <= rounded, "{name}: {shown}");
+        }
+        assert!(milliseconds("all") > 0.0);
+    }
+}
+
+#[test]
+fn device_times_are_refused_for_commands_with_other_threads_and_without_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("profile.json");
+    for line in [
+        "conformance",
+        "bench",
+        "doctor",
+        "demo",
+        "nn profile --mlp 4,3",
+        "stark bench --air wide-fibonacci --log-rows 4",
+        "pfss bench",
+    ] {
+        let mut command = call(line);
+        let refused = stderr_of(command.arg("--profile-device").arg("--profile").arg(&profile), 2);
+        assert!(refused.contains("`--profile-device` expects `--profile` and one of"), "{line}: {refused}");
+    }
+    let refused = stderr_of(&mut call("nn train --profile-device --out model"), 2);
+    assert!(refused.contains("`--profile-device` expects `--profile`"), "{refused}");
+    assert!(!profile.exists());
+}
+
 #[test]
 fn a_training_step_is_shown_with_its_parts() {
     let folder = tempfile::tempdir().unwrap();
