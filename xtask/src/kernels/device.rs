@@ -1,8 +1,8 @@
 //! The device's side of a sample: entries around the functions of its source.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::sample::{BLOCK, Cooperation, Kernel, KernelSample};
 use crate::build_ptx::{CompiledSample, DeviceKernel, SampleCompiler};
@@ -91,8 +91,16 @@ pub unsafe extern "ptx-kernel" fn SYMBOL(from: *const u32, to: *mut u32, len: u3
 "#;
 
 /// The compiler of samples for the device.
+///
+/// It builds where `kernels-ptx` is built, so that the core library is compiled once for both.
 pub(super) fn compiler(root: &Path) -> Result<SampleCompiler> {
-    SampleCompiler::new(root, root.join(FOLDER))
+    let folder = root.join(FOLDER);
+    let built = root.join("kernels-ptx/target").display().to_string();
+    let settings = folder.join(".cargo/config.toml");
+    fs::create_dir_all(folder.join(".cargo")).with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::write(&settings, format!("[build]\ntarget-dir = {built:?}\n"))
+        .with_context(|| format!("cannot write {}", settings.display()))?;
+    SampleCompiler::new(root, folder)
 }
 
 /// Compiles a sample for the device.

@@ -34,6 +34,9 @@ use crate::{
 /// The name of all families together.
 const ALL: &str = "all";
 
+/// The seed of the samples that are generated as a test; the committed ones are of another.
+const TEST_SEED: u64 = 2;
+
 /// The verdict of a side without a difference.
 const PASSED: &str = "passed";
 
@@ -98,7 +101,26 @@ struct Tools<'a> {
 /// Each side of a sample is a check: lints, assembler, host and simulated device.
 pub(crate) fn run(sh: &Shell, options: &KernelOptions) -> Result<Tally> {
     let root = sh.current_dir();
-    let tools = Tools { root: &root, compiler: device::compiler(&root)?, assembler: Assembler::find(&root)? };
+    write(&root, device::compiler(&root)?, options)
+}
+
+/// Writes a sample of each family into a temporary folder, and checks it.
+///
+/// Skipped with the reason if there is no compiler for it.
+pub(crate) fn check_families(sh: &Shell) -> Result<Tally> {
+    let root = sh.current_dir();
+    let compiler = match device::compiler(&root) {
+        Ok(compiler) => compiler,
+        Err(error) => return Ok(skip("families of kernels", &format!("{error:#}"))),
+    };
+    let scratch = tempfile::tempdir()?;
+    let options =
+        KernelOptions { family: ALL.to_owned(), count: 1, seed: TEST_SEED, out: scratch.path().to_path_buf() };
+    write(&root, compiler, &options)
+}
+
+fn write(root: &Path, compiler: SampleCompiler, options: &KernelOptions) -> Result<Tally> {
+    let tools = Tools { root, compiler, assembler: Assembler::find(root)? };
     let mut folder = SampleFolder::create(&root.join(&options.out))?;
     eprintln!("== kernels: {}", tools.compiler.version());
     let mut tally = Tally::default();

@@ -22,7 +22,7 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, constant_time, forwarders, gpu,
+    build_ptx, constant_time, forwarders, gpu, kernels,
     program::BuildProfile,
     step::{cargo_test, check, tier},
     stwo_plugin, suite,
@@ -85,11 +85,15 @@ impl Tier {
 const TIERS: [Tier; 12] = [
     whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
-        left_out: Some("a fresh build of the kernels where their sources have not changed"),
+        left_out: Some("a fresh build of kernels whose sources have not changed, and new samples of families"),
         concurrent: true,
         ..whole("ptx", |sh, extent| match extent {
             Extent::Usual => build_ptx::check_what_changed(sh),
-            Extent::All => build_ptx::run(sh, true),
+            Extent::All => {
+                let mut tally = build_ptx::run(sh, true)?;
+                tally += kernels::check_families(sh)?;
+                Ok(tally)
+            }
         })
     },
     whole("forwarders", |sh, _| forwarders::run(sh, true)).concurrent(),

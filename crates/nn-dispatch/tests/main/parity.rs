@@ -1,7 +1,7 @@
 //! The greatest differences between the processor and the simulated device.
 //!
-//! Each backend is within a bound of f64, so that two results differ by at most twice the bound. The bounds are those
-//! of `docs/cpu-and-cuda.md`, which has the differences that this test prints.
+//! Each backend is within a bound of f64, so that two results differ by at most twice the bound. `docs/cpu-and-cuda.md`
+//! has the bounds, and the differences that this test prints.
 #![allow(clippy::print_stdout, reason = "the test prints the differences that it measures")]
 
 use nn_dispatch::{Affine, BackendDispatcher, Product, SoftmaxMask, TensorOpsAPI};
