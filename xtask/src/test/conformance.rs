@@ -44,12 +44,12 @@ const ON_SIM: [SuiteRun; 4] = [
 
 /// Jobs of the full tier.
 ///
-/// - Recorded, and under the other conditions, in the natural order without checkers.
+/// - Plain, recorded, and under the other conditions, in the natural order without checkers.
 /// - Under every checker in one more order, with shuffled streams.
 /// - On forked queues, with late streams on the largest supported machine, whose multiprocessors
 ///   determine the size of launches.
 const MORE: [SuiteRun; 6] = [
-    sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
+    sim("conformance on sim, plain and recorded", "", &["--condition", "plain", "--condition", "recorded"]),
     cpu("conformance on cpu, forked and starved", &["--condition", "forked", "--condition", "starved"]),
     cpu("conformance on cpu, guarded", &["--condition", "guarded"]),
     sim("conformance on sim, guarded and starved", "", &["--condition", "guarded", "--condition", "starved"]),
