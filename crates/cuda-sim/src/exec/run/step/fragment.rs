@@ -315,8 +315,7 @@ fn simple(turn: &mut WarpTurn<'_, '_>, warp: &mut Warp, code: &Code, step: &Step
             set32!(d, each2(active, &w32!(a), &w32!(b), |a, b| float::div_approx(a, b, noise)));
         }
         StepOp::Half { op, kind, d, a, b, c } => {
-            let (b, c) = (w32!(b), w32!(c));
-            let a = &w32!(a);
+            let [a, b, c] = [&w32!(a), &w32!(b), &w32!(c)];
             let mut values = PerLane([0; WARP]);
             for lane in LaneBits(active) {
                 values.0[lane] = half::arithmetic(op, kind, a.0[lane], b.0[lane], c.0[lane]);
