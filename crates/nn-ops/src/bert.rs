@@ -22,8 +22,8 @@ const OP: &str = "bert_encoder";
 /// A BERT that encodes batches of token sequences, in f32.
 ///
 /// Its tensors have the names of Hugging Face's `BertModel`. Tensors that are not read, such as
-/// `embeddings.position_ids` and `pooler.dense.*`, may be in the file. All tokens are of type 0:
-/// there are no pairs of sentences.
+/// `embeddings.position_ids` and `pooler.dense.*`, may be in the file. All tokens are of type 0, so
+/// pairs of sentences cannot be encoded.
 ///
 /// ```
 /// use nn_ops::{BertEncoder, io::read_safetensors};
@@ -159,8 +159,8 @@ impl<Q: LayerOps> BertEncoder<Q> {
     /// `false` there, such as padding, take no part in the states of the others.
     ///
     /// # Errors
-    /// [`NnError::Length`] unless there are `batch rows` tokens and flags, [`NnError::Index`] for a
-    /// token beyond the vocabulary, [`NnError::Slice`] for more rows than there are positions,
+    /// [`NnError::Length`] if the number of tokens or flags is not `batch rows`, [`NnError::Index`]
+    /// for a token beyond the vocabulary, [`NnError::Slice`] for more rows than positions,
     /// [`NnError::Backend`] from the device.
     pub fn states(&self, q: &Q, tokens: &[u32], shape: [usize; 2], keep: Option<&[bool]>) -> Result<Tensor<Q, f32>> {
         // Lengths, and what all blocks share.

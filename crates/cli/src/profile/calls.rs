@@ -117,7 +117,7 @@ pub(super) struct DeviceCall {
 pub(super) struct CallTotals {
     pub(super) calls: u64,
     pub(super) time: Duration,
-    /// The device's time of the marked calls, if there are any.
+    /// The device's time of the marked calls; `None` without marks.
     pub(super) device_time: Option<Duration>,
     pub(super) elements: u64,
     pub(super) bytes: u64,

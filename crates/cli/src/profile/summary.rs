@@ -27,7 +27,7 @@ const DEVICE: &str = "device ms";
 pub(crate) struct ProfileSummary {
     /// Host time of all calls.
     seconds: f64,
-    /// The device's time of the marked calls, if there are any.
+    /// The device's time of the marked calls; `None` without marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_seconds: Option<f64>,
     /// The greatest time first.

@@ -213,9 +213,9 @@ impl<'a> Trials<'a> {
         let mut mutant = Mutant { trials: self, kernel, index, texts: BTreeMap::new() };
         let mut noticed = self.noticed.borrow_mut();
         let noticed = noticed.entry((family(kernel).into(), mutation.fault)).or_default();
-        // A trial that fails without the other kernels tells nothing, so it does not count where there are few.
-        let tells = |&number: &usize| most == usize::MAX || self.holds_alone(number);
-        let launching: Vec<_> = self.launching(kernel).filter(tells).take(most).collect();
+        // A trial that fails on the unaltered kernels alone cannot show that a mutant survives it.
+        let counts = |&number: &usize| most == usize::MAX || self.holds_alone(number);
+        let launching: Vec<_> = self.launching(kernel).filter(counts).take(most).collect();
         let mut runs = self.runs(mutation, index, &launching, noticed).into_iter();
         let Some((run, how)) = runs.find_map(|run| Some((run, mutant.failure(run)?))) else {
             return self.survived(&launching);
