@@ -222,6 +222,16 @@ pub enum NnError {
         /// The reason.
         why: &'static str,
     },
+    /// A backward pass failed after its first addition, and set its gradients to zeros.
+    ///
+    /// They are the gradients of all parameters of its layer.
+    #[error("`{op}` failed after it had begun to add gradients, and set them to zeros: {reason}")]
+    GradientsCleared {
+        /// Name of the backward pass.
+        op: &'static str,
+        /// The failure.
+        reason: Box<NnError>,
+    },
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

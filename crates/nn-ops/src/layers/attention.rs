@@ -4,6 +4,7 @@ use backend_api::{Queue, Real};
 
 use super::{
     dense,
+    gradients::add_or_clear,
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
@@ -232,7 +233,7 @@ impl Layer for SelfAttention {
             return Err(other(BACKWARD));
         }
         // The projection of the heads' results.
-        let of_mixed = dense::backward(&self.out, q, values, mixed.at(), g, gradients)?;
+        let of_mixed = dense::input_gradient(&self.out, q, values, mixed.at(), g)?;
         // The heads. Gradients have the strides of their operands, and each needs its own buffer.
         let plan = self.plan(batch, rows, Mode::Training { step })?;
         let [queries, keys, of_values] = self.parts(&qkv)?;
@@ -253,7 +254,12 @@ impl Layer for SelfAttention {
             let into = of_qkv.at_mut().narrowed(2, part * width..(part + 1) * width)?;
             copy(q, from.at().narrowed(2, 0..width)?, into)?;
         }
-        // The projection to queries, keys and values.
-        dense::backward(&self.qkv, q, values, x, of_qkv.at(), gradients)
+        // The projection to queries, keys and values, and the gradients of the parameters.
+        let of_x = dense::input_gradient(&self.qkv, q, values, x, of_qkv.at())?;
+        add_or_clear(q, BACKWARD, (self, values.table()), gradients, |gradients| {
+            dense::add_gradients(&self.out, q, values, mixed.at(), g, gradients)?;
+            dense::add_gradients(&self.qkv, q, values, x, of_qkv.at(), gradients)
+        })?;
+        Ok(of_x)
     }
 }

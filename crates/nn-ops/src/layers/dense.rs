@@ -1,10 +1,11 @@
 //! Dense layers as layers of a model.
 
 use super::{
+    gradients::{add_or_clear, add_wide},
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
-    rows::{add_wide, alloc_rows, gradient, matrix, written},
+    rows::{alloc_rows, gradient, matrix, written},
     saved::{Saved, State, other},
 };
 use crate::{
@@ -43,10 +44,12 @@ impl Layer for Dense {
         g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
     ) -> Result<Tensor<Q, T>> {
-        match saved.open(q, BACKWARD)? {
-            State::Dense => backward(self, q, values, x, g, gradients),
-            _ => Err(other(BACKWARD)),
-        }
+        let State::Dense = saved.open(q, BACKWARD)? else { return Err(other(BACKWARD)) };
+        let of_x = input_gradient(self, q, values, x, g)?;
+        add_or_clear(q, BACKWARD, (self, values.table()), gradients, |gradients| {
+            add_gradients(self, q, values, x, g, gradients)
+        })?;
+        Ok(of_x)
     }
 }
 
@@ -66,23 +69,37 @@ pub(super) fn forward<Q: LayerOps, T: Precision>(
     Ok(y)
 }
 
-/// The gradient of the input; adds the gradients of weights and biases.
-pub(super) fn backward<Q: LayerOps, T: Precision>(
+/// The gradient of the input.
+pub(super) fn input_gradient<Q: LayerOps, T: Precision>(
+    layer: &Dense,
+    q: &Q,
+    values: &ParameterArena<Q, T>,
+    x: TensorRef<'_, Q, T>,
+    g: TensorRef<'_, Q, T>,
+) -> Result<Tensor<Q, T>> {
+    let (rows, g) = (matrix(BACKWARD, "x", x, layer.inputs())?, gradient(BACKWARD, x.layout(), g, layer.outputs())?);
+    let weight = values.at(layer.weight())?.transposed()?;
+    let mut of_x = alloc_rows(q, x.layout(), layer.inputs())?;
+    let into = written(&mut of_x, rows.layout().shape())?;
+    GemmPlan::new(g.layout(), weight.layout(), into.layout())?.run(q, g, weight, into)?;
+    Ok(of_x)
+}
+
+/// Adds the gradients of weights and biases, by the product itself if they are in f32.
+pub(super) fn add_gradients<Q: LayerOps, T: Precision>(
     layer: &Dense,
     q: &Q,
     values: &ParameterArena<Q, T>,
     x: TensorRef<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
     gradients: &mut ParameterArena<Q, f32>,
-) -> Result<Tensor<Q, T>> {
+) -> Result<()> {
     let (rows, g) = (matrix(BACKWARD, "x", x, layer.inputs())?, gradient(BACKWARD, x.layout(), g, layer.outputs())?);
     let weight = values.at(layer.weight())?;
-    let mut of_x = alloc_rows(q, x.layout(), layer.inputs())?;
-    // Weights and biases: their gradients are added, by the product itself if they are in f32.
     match own_results(gradients.at_mut_each([layer.weight(), layer.bias()])?) {
         Ok([w, bias]) => {
             let plan = LinearBackwardPlan::accumulating(rows.layout(), weight.layout())?;
-            plan.run(q, rows, weight, g, LinearGradients { x: None, w, bias: Some(bias) })?;
+            plan.run(q, rows, weight, g, LinearGradients { x: None, w, bias: Some(bias) })
         }
         Err([w, bias]) => {
             let room = |of: &TensorMut<'_, Q, f32>| Tensor::<Q, T>::alloc(q, of.layout().shape());
@@ -90,12 +107,7 @@ pub(super) fn backward<Q: LayerOps, T: Precision>(
             let into = LinearGradients { x: None, w: of_w.at_mut(), bias: Some(of_bias.at_mut()) };
             LinearBackwardPlan::new(rows.layout(), weight.layout())?.run(q, rows, weight, g, into)?;
             add_wide(q, of_w.at(), w)?;
-            add_wide(q, of_bias.at(), bias)?;
+            add_wide(q, of_bias.at(), bias)
         }
     }
-    // The input: its gradient is written.
-    let turned = weight.transposed()?;
-    let into = written(&mut of_x, rows.layout().shape())?;
-    GemmPlan::new(g.layout(), turned.layout(), into.layout())?.run(q, g, turned, into)?;
-    Ok(of_x)
 }

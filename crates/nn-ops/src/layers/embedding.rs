@@ -1,6 +1,7 @@
 //! Rows of a trained table by index.
 
 use super::{
+    gradients::cleared,
     layer::LayerOps,
     parameters::{Parameters, Start},
 };
@@ -99,7 +100,8 @@ impl Embedding {
     /// The sums are in f32.
     ///
     /// # Errors
-    /// As [`forward`](Self::forward).
+    /// As [`forward`](Self::forward), and after an error of the device while it adds as
+    /// [`Layer::backward`](crate::Layer::backward).
     pub fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
@@ -107,7 +109,12 @@ impl Embedding {
         g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
     ) -> Result<()> {
-        indices.scatter_add(q, Readable::widened(q, g)?.at(), gradients.at_mut(self.weight)?)
+        let g = Readable::widened(q, g)?;
+        let added = indices.scatter_add(q, g.at(), gradients.at_mut(self.weight)?);
+        added.map_err(|error| match error {
+            NnError::Backend(_) => cleared(q, "embedding_backward", self, gradients, error),
+            refused => refused,
+        })
     }
 }
 

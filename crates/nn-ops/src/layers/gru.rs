@@ -3,10 +3,11 @@
 use backend_api::Queue;
 
 use super::{
+    gradients::{add_or_clear, add_wide},
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
-    rows::{add_gradient, written},
+    rows::written,
     saved::{Saved, State, other},
 };
 use crate::{
@@ -176,6 +177,7 @@ impl Layer for Gru {
         let own = ParameterTable::new(&Self::specs("own", [self.input, self.hidden], self.variant()))?;
         let unit = Self::find(&own, "own")?;
         let (input, of_states) = (Readable::widened(q, x)?, Readable::widened(q, g)?);
+        let table = values.table();
         let copy;
         let (ids, values) = match wide_arena(values) {
             Some(values) => (self.ids, values),
@@ -193,18 +195,22 @@ impl Layer for Gru {
         let upstream = GruUpstream { states: Some(of_states.at().reshaped(plan.states.shape())?), last: None };
         let of_sums = GruGradients { gates: gates.at_mut(), first: first.at_mut() };
         plan.run_backward(q, ids, values, saved.at(), upstream, of_sums)?;
-        // The gradients of the weights, which are written to a small arena and then added.
+        // The gradients of the weights, which are written to a small arena and added last.
         let mut of_weights = ParameterArena::zeros(q, &own)?;
         let plan_of_weights = GruGradientPlan::new(&plan, 1.0)?;
         let mut workspace = plan_of_weights.workspace(q)?;
         let pass = GruPassValues { x: input.at(), saved: saved.at(), gates: gates.at() };
         plan_of_weights.write(q, &mut workspace, pass, unit.ids, &mut of_weights)?;
-        for (to, from) in self.ids().into_iter().zip(unit.ids()) {
-            add_gradient(q, gradients, to, of_weights.at(from)?)?;
-        }
         // The gradient of the inputs.
         let mut of_x: Tensor<Q, f32> = Tensor::from_buffer(q.zeros::<f32>(x.layout().numel())?, x.layout().shape())?;
         plan_of_weights.add_to_inputs(q, &mut workspace, (ids, values), gates.at(), of_x.at_mut())?;
-        rounded(q, of_x)
+        let of_x = rounded(q, of_x)?;
+        add_or_clear(q, BACKWARD, (self, table), gradients, |gradients| {
+            for (to, from) in self.ids().into_iter().zip(unit.ids()) {
+                add_wide(q, of_weights.at(from)?, gradients.at_mut(to)?)?;
+            }
+            Ok(())
+        })?;
+        Ok(of_x)
     }
 }

@@ -72,7 +72,13 @@ pub trait Layer: Parameters {
     /// [`Mode::Inference`], [`NnError::OtherPlan`](crate::NnError::OtherPlan) for the state of
     /// another kind of layer,
     /// [`BackendError::MixedBackend`](backend_api::BackendError::MixedBackend) for a state on
-    /// another kind of device; otherwise as [`forward`](Self::forward).
+    /// another kind of device, [`NnError::OtherPlan`](crate::NnError::OtherPlan) for gradients of
+    /// another table; otherwise as [`forward`](Self::forward). Nothing is added then, but if the
+    /// pass fails after it has begun to add, all gradients of the layer's parameters are zeros,
+    /// earlier passes included, and the error is
+    /// [`NnError::GradientsCleared`](crate::NnError::GradientsCleared). Only a lost device leaves
+    /// them as they are; reading them fails with
+    /// [`BackendError::DeviceLost`](backend_api::BackendError::DeviceLost).
     fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,

@@ -5,6 +5,7 @@ mod attention;
 mod dense;
 mod elements;
 mod embedding;
+mod gradients;
 mod gru;
 mod layer;
 mod mode;

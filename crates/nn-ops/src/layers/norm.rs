@@ -1,10 +1,11 @@
 //! Layer norm and RMS norm as layers of a model.
 
 use super::{
+    gradients::{add_or_clear, add_wide},
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
-    rows::{add_gradient, gradient, matrix},
+    rows::{gradient, matrix},
     saved::{Saved, State, other},
 };
 use crate::{
@@ -88,8 +89,10 @@ impl Layer for LayerNorm {
         gradient(OP, x.layout(), g, self.features)?;
         let gamma = Some(values.at(self.weight)?);
         let [of_x, of_weight, of_bias] = Functional::layer_norm_backward(q, &x, gamma, &stats, &g)?;
-        add_gradient(q, gradients, self.weight, of_weight.at())?;
-        add_gradient(q, gradients, self.bias, of_bias.at())?;
+        add_or_clear(q, OP, (self, values.table()), gradients, |gradients| {
+            add_wide(q, of_weight.at(), gradients.at_mut(self.weight)?)?;
+            add_wide(q, of_bias.at(), gradients.at_mut(self.bias)?)
+        })?;
         Ok(of_x)
     }
 }
@@ -156,7 +159,9 @@ impl Layer for RmsNorm {
         gradient(OP, x.layout(), g, self.features)?;
         let gamma = Some(values.at(self.weight)?);
         let [of_x, of_weight] = Functional::rms_norm_backward(q, &x, gamma, &stats, &g)?;
-        add_gradient(q, gradients, self.weight, of_weight.at())?;
+        add_or_clear(q, OP, (self, values.table()), gradients, |gradients| {
+            add_wide(q, of_weight.at(), gradients.at_mut(self.weight)?)
+        })?;
         Ok(of_x)
     }
 }

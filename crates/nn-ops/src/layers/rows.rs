@@ -3,11 +3,7 @@
 use backend_api::{Queue, Real};
 
 use crate::{
-    ElementwiseOps, TensorOps,
-    elementwise::axpby,
     error::{NnError, Result},
-    functional::readable::Readable,
-    optim::{ParameterArena, ParameterId, Precision},
     tensor::{Layout, Tensor, TensorMut, TensorRef},
 };
 
@@ -58,23 +54,4 @@ pub(super) fn written<'a, Q: Queue + 'a, T: Real>(
     shape: &[usize],
 ) -> Result<TensorMut<'a, Q, T>> {
     TensorMut::contiguous(tensor.at_mut().into_view(), shape)
-}
-
-/// Adds the gradient of a parameter to the gradients of a model.
-pub(super) fn add_gradient<Q: ElementwiseOps + TensorOps, T: Precision>(
-    q: &Q,
-    gradients: &mut ParameterArena<Q, f32>,
-    id: ParameterId,
-    gradient: TensorRef<'_, Q, T>,
-) -> Result<()> {
-    add_wide(q, gradient, gradients.at_mut(id)?)
-}
-
-/// Adds a gradient in `T` to a gradient in f32.
-pub(super) fn add_wide<Q: ElementwiseOps + TensorOps, T: Precision>(
-    q: &Q,
-    gradient: TensorRef<'_, Q, T>,
-    into: TensorMut<'_, Q, f32>,
-) -> Result<()> {
-    axpby(q, 1.0, Readable::widened(q, gradient)?.at(), 1.0, into)
 }

@@ -2,13 +2,14 @@
 
 use super::{
     any::AnyLayer,
+    gradients::cleared,
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
     saved::{Saved, State, other},
 };
 use crate::{
-    error::Result,
+    error::{NnError, Result},
     movement::copied,
     optim::{ParameterArena, ParameterId, Precision},
     tensor::{Tensor, TensorRef},
@@ -105,8 +106,12 @@ impl Layer for Sequential {
             let before = inputs.pop();
             let own = before.as_ref().map_or_else(|| x.shorten(), Tensor::at);
             let of_output = gradient.as_ref().map_or_else(|| g.shorten(), Tensor::at);
-            let of_input = layer.backward(q, values, saved, own, of_output, gradients)?;
-            gradient = Some(of_input);
+            let of_input = layer.backward(q, values, saved, own, of_output, gradients);
+            gradient = Some(of_input.map_err(|error| match error {
+                // The last layer refused its operands: nothing was added.
+                error if gradient.is_none() && !matches!(error, NnError::GradientsCleared { .. }) => error,
+                error => cleared(q, OP, self, gradients, error),
+            })?);
         }
         gradient.map_or_else(|| copied(q, g), Ok)
     }

@@ -10,7 +10,7 @@ use super::mask::{Mask, PackedMask};
 use crate::{
     RowOps, TensorOps,
     error::{NnError, Result},
-    movement::{Fit, Unpacked},
+    movement::{Fit, Packed, Unpacked},
     tensor::{Layout, TensorMut, TensorRef},
 };
 
@@ -81,7 +81,7 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        self.write(q, "softmax", SoftmaxKind::Softmax, x, mask, y)
+        self.write(q, ("softmax", SoftmaxKind::Softmax), Some(x), mask, y)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis.
@@ -99,7 +99,7 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<()> {
-        self.write(q, "log_softmax", SoftmaxKind::Log, x, mask, y)
+        self.write(q, ("log_softmax", SoftmaxKind::Log), Some(x), mask, y)
     }
 
     /// [`softmax`](Self::softmax) of x with the results in x, bit for bit.
@@ -114,7 +114,7 @@ impl SoftmaxPlan {
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<()> {
-        self.overwrite(q, "softmax_in_place", SoftmaxKind::Softmax, x, mask)
+        self.write(q, ("softmax_in_place", SoftmaxKind::Softmax), None, mask, x)
     }
 
     /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
@@ -127,7 +127,7 @@ impl SoftmaxPlan {
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<()> {
-        self.overwrite(q, "log_softmax_in_place", SoftmaxKind::Log, x, mask)
+        self.write(q, ("log_softmax_in_place", SoftmaxKind::Log), None, mask, x)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -166,37 +166,21 @@ impl SoftmaxPlan {
         self.gradient(q, "log_softmax_backward", SoftmaxKind::Log, [y.shorten(), g.shorten()], dx)
     }
 
-    /// Softmax or its logarithm, for `op`.
+    /// Softmax or its logarithm of x, or without x in place, for `op`.
     fn write<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
-        op: &'static str,
-        kind: SoftmaxKind,
-        x: TensorRef<'_, Q, T>,
+        (op, kind): (&'static str, SoftmaxKind),
+        x: Option<TensorRef<'_, Q, T>>,
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<()> {
+        let in_place = x.is_none();
         let (params, mut mask) = self.masked(op, mask)?;
-        let (mut x, y) = (x.fit(op, "x", &self.layout)?, y.fit(op, "y", &self.layout)?);
-        let mut result = Unpacked::new();
-        let y = result.target(q, y)?;
-        q.softmax(Softmax { params: &params, kind, x: Some(x.view(q)?), mask: mask.view(q)?, y })?;
-        result.finish(q)
-    }
-
-    /// Softmax or its logarithm in place, for `op`.
-    fn overwrite<Q: RowOps + TensorOps, T: Real>(
-        &self,
-        q: &Q,
-        op: &'static str,
-        kind: SoftmaxKind,
-        x: TensorMut<'_, Q, T>,
-        mask: Mask<'_, Q>,
-    ) -> Result<()> {
-        let (params, mut mask) = self.masked(op, mask)?;
-        let (x, mut result) = (x.fit(op, "x", &self.layout)?, Unpacked::new());
-        let y = result.updated(q, x)?;
-        q.softmax(Softmax { params: &params, kind, x: None, mask: mask.view(q)?, y })?;
+        let mut x = x.fit(op, "x", &self.layout)?;
+        let (y, mut result) = (y.fit(op, if in_place { "x" } else { "y" }, &self.layout)?, Unpacked::new());
+        let y = result.writable(q, y, in_place)?;
+        q.softmax(Softmax { params: &params, kind, x: Packed::view_some(&mut x, q)?, mask: mask.view(q)?, y })?;
         result.finish(q)
     }
 

@@ -107,13 +107,15 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         if gradients.table() != self.values.table() {
             return Err(NnError::OtherPlan { op: OP, what: "parameter table" });
         }
-        let outcome = self.pass(last, optimizer, gradients);
-        if outcome.is_err() {
+        self.pass(last, optimizer, gradients).map_err(|error| {
             // A step along part of a sum would be wrong. Zeros need no memory. A queue whose device is lost refuses this
             // call and all later ones, and the caller receives the first error in any case.
             q.clear(gradients.view_mut()).ok();
-        }
-        outcome
+            match error {
+                NnError::GradientsCleared { reason, .. } => *reason,
+                error => error,
+            }
+        })
     }
 
     /// The backward pass from the node `last`; an error leaves part of the sums in `gradients`.

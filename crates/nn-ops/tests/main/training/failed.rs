@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use backend_api::{BackendError, Queue as _};
-use nn_ops::{Dense, Mode, NnError, ParameterArena, ParameterTable, Tape};
+use nn_ops::{Dense, Mode, NnError, ParameterTable, Tape};
 use runtime::{AnyQueue, Choice, Settings};
 
-use super::{Arena, Values, drawn, random, tensor};
+use super::{Arena, Values, drawn, ones, random, tensor};
 
 /// Rows and features: the gradient of the input, the last result of the backward pass, takes the most memory.
 const SHAPE: [usize; 2] = [4, 300];
@@ -33,12 +33,8 @@ impl Network {
         let q = runtime::open_with(settings, None, Some(choice)).unwrap().0;
         let table = Self::table();
         let layers = ["first", "last"].map(|name| Dense::find(&table, name).unwrap());
-        let mut gradients = ParameterArena::zeros(&q, &table).unwrap();
-        for id in table.ids() {
-            gradients.write(&q, id, &vec![1.0; table.layout(id).unwrap().numel()]).unwrap();
-        }
         let (x, ballast) = (tensor(&q, &SHAPE, &drawn(17, &SHAPE, 0)), Some(tensor(&q, &[1 << 14], &[0.0; 1 << 14])));
-        Self { layers, x, values: random(17, &q, &table), gradients, ballast, q }
+        Self { layers, x, values: random(17, &q, &table), gradients: ones(&q, &table), ballast, q }
     }
 
     /// Runs both passes; returns the greatest number of bytes in use until the end of each, and the result of the second.

@@ -10,7 +10,7 @@ use nn_ops::{
 };
 use runtime::{AnyQueue, Choice};
 
-use super::{Arena, Values, difference, expect_close, tensor};
+use super::{Arena, Values, difference, expect_close, ones, tensor};
 use crate::common::open;
 
 const TRAINING: Mode = Mode::Training { step: 3 };
@@ -37,10 +37,7 @@ fn expect_gradients(name: &str, layer: impl Into<AnyLayer>, table: &Arc<Paramete
     let (y, saved) = layer.forward(&q, &values, TRAINING, input.at()).unwrap();
     let weights = drawn(y.layout().shape(), 2);
     // A backward pass adds to the gradients of parameters.
-    let mut gradients = ParameterArena::zeros(&q, table).unwrap();
-    for id in table.ids() {
-        gradients.write(&q, id, &vec![1.0; table.layout(id).unwrap().numel()]).unwrap();
-    }
+    let mut gradients = ones(&q, table);
     let g = tensor(&q, y.layout().shape(), &weights);
     let of_x = layer.backward(&q, &values, saved, input.at(), g.at(), &mut gradients).unwrap();
 

@@ -1,5 +1,6 @@
 //! Networks that learn: layers, the tape, whole models, and trainings that are resumed.
 
+mod cleared;
 mod ensemble;
 mod failed;
 mod layers;
@@ -35,6 +36,15 @@ fn random(seed: u64, q: &AnyQueue, table: &Arc<ParameterTable>) -> Arena {
         values.write(q, id, &drawn(seed, table.layout(id).unwrap().shape(), site)).unwrap();
     }
     values
+}
+
+/// Gradients of ones for all parameters.
+fn ones(q: &AnyQueue, table: &Arc<ParameterTable>) -> Arena {
+    let mut gradients = ParameterArena::zeros(q, table).unwrap();
+    for id in table.ids() {
+        gradients.write(q, id, &vec![1.0; table.layout(id).unwrap().numel()]).unwrap();
+    }
+    gradients
 }
 
 /// The central difference of `at` along element `i` of `x`.
