@@ -1,9 +1,10 @@
-//! Features against numbers of the original, worked out by hand from `TrainingState::compute_features` of
-//! hybrid-predict-trainer-rs: statistics in f64 with the deviation of a population, and Rust's `max` and `min`, which drop NaN.
+//! Features against numbers that hybrid-predict-trainer-rs printed, and against numbers worked out by hand from its
+//! `TrainingState::compute_features`: statistics in f64 with the deviation of a population, and Rust's `max` and `min`, which
+//! drop NaN.
 
 use core::f32::consts::LOG10_2;
 
-use hybrid_accel::{GpuAccelerator, GpuBackend, Phase, TrainingState};
+use hybrid_accel::{GpuAccelerator, GpuBackend, OptimizerStateSummary, Phase, TrainingState};
 use nn_ops::Feedback;
 
 use crate::common::{cpu, sim};
@@ -81,6 +82,69 @@ fn cases() -> Vec<(&'static str, TrainingState, usize, Vec<f32>)> {
     all
 }
 
+/// The states whose features the original printed, with the names of their lines.
+fn original_states() -> Vec<(String, TrainingState)> {
+    let loss = |i: usize| 3.0 / (1.0 + 0.37 * i as f32) + ((37 * i) % 101) as f32 / 64.0;
+    let norm = |i: usize| 0.3 + ((53 * i) % 97) as f32 / 32.0;
+    let of_length = |count: usize| {
+        let mut state = TrainingState::new();
+        for i in 0..count {
+            if i == count / 2 {
+                state.enter_phase([Phase::Warmup, Phase::Full, Phase::Predict, Phase::Correct][count % 4]);
+            }
+            state.record_step(loss(i), norm(i));
+        }
+        state.optimizer = OptimizerStateSummary {
+            momentum_mean: 0.01 * count as f32,
+            momentum_deviation: 0.7,
+            variance_mean: 0.002,
+            variance_deviation: 1e-5,
+            rate: 3e-4 / (1.0 + count as f32),
+            beta1_power: 0.9,
+            beta2_power: 0.999,
+        };
+        (count.to_string(), state)
+    };
+    let lengths = [0, 1, 2, 15, 16, 31, 32, 33, 63, 64, 65, 255, 256, 257, 300, 1000];
+    // Forty steps, with a loss or a norm of another kind.
+    let of_steps = |name: &str, step: &dyn Fn(usize) -> (f32, f32)| (name.to_owned(), recorded((0..40).map(step)));
+    let nan_at = |at: usize| move |i: usize| if i == at { (f32::NAN, f32::NAN) } else { (loss(i), norm(i)) };
+    let special = [
+        of_steps("falling below zero", &|i| (2.0 - 0.3 * i as f32, norm(i))),
+        of_steps("infinite loss", &|i| (if i == 20 { f32::INFINITY } else { loss(i) }, norm(i))),
+        of_steps("NaN", &nan_at(9)),
+        of_steps("NaN last", &nan_at(39)),
+        of_steps("norms of zero", &|i| (loss(i), 0.0)),
+        of_steps("great norm last", &|i| (loss(i), if i == 39 { 1e9 } else { norm(i) })),
+        of_steps("small norms", &|i| (loss(i), 1e-12 * norm(i))),
+    ];
+    lengths.into_iter().map(of_length).chain(special).collect()
+}
+
+/// Compares with the features that the original printed.
+///
+/// The trend is the difference of two means, which the original adds up in f32: its bound is relative to the losses.
+fn original_holds<B: GpuBackend>(accelerator: &GpuAccelerator<B>) {
+    const TREND: usize = 5;
+    let lines = include_str!("../golden/features.csv").lines().filter(|line| !line.starts_with('#'));
+    let lines: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let states = original_states();
+    assert_eq!(lines.len(), states.len());
+    for (line, (name, state)) in lines.iter().zip(&states) {
+        assert_eq!(line[0], name);
+        let expected: Vec<f32> = line[1..].iter().map(|x| x.parse().unwrap()).collect();
+        let got = accelerator.compute_features(state).unwrap();
+        assert_eq!((expected.len(), got.len(), &got[26..]), (26, 64, &[0.0; 38][..]), "{name}");
+        let loss = expected[3].abs().max(expected[4].abs());
+        for (place, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
+            let bound = 1e-6 * if place == TREND { loss } else { expected.abs() };
+            let is_equal = got == expected || got.is_nan() && expected.is_nan();
+            let is_close = expected.is_finite() && (got - expected).abs() <= bound;
+            assert!(is_equal || is_close, "{name}: feature {place} is {got}, the original's {expected}");
+        }
+    }
+}
+
 fn features_hold<B: GpuBackend>(accelerator: &GpuAccelerator<B>) {
     for (name, state, first, expected) in cases() {
         let got = accelerator.compute_features(&state).unwrap();
@@ -96,9 +160,11 @@ fn features_hold<B: GpuBackend>(accelerator: &GpuAccelerator<B>) {
 #[test]
 fn features_are_those_of_the_original_on_the_processor() {
     features_hold(&cpu(Feedback::State));
+    original_holds(&cpu(Feedback::State));
 }
 
 #[test]
 fn features_are_those_of_the_original_on_the_simulated_device() {
     features_hold(&sim(Feedback::State));
+    original_holds(&sim(Feedback::State));
 }
