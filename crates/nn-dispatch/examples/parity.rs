@@ -6,15 +6,14 @@
 //! ```
 //!
 //! The arguments are sizes; the default is 128 to 1024. It prints the greatest absolute difference between the two
-//! paths on fixed seeds, times of matrix products, and the cost of a dispatch. Attention, which the dispatcher does not
-//! have, is `nn-ops`'s on the dispatcher's queue, of one head of 64. Times of the simulated device mean nothing.
+//! paths on fixed seeds, and times of matrix products. Attention, which the dispatcher does not have, is `nn-ops`'s on the
+//! dispatcher's queue, of one head of 64. Times of the simulated device mean nothing.
 #![allow(clippy::print_stdout, reason = "the output of the example")]
 
 use std::{env, error::Error, hint::black_box, time::Instant};
 
-use backend_api::Queue;
 use nn_dispatch::{Affine, BackendDispatcher, DispatchError, Product, Selection, SoftmaxMask, TensorOpsAPI};
-use nn_ops::{AttentionOptions, Functional, GemmPlan, Layout, Tensor, TensorMut, TensorRef};
+use nn_ops::{AttentionOptions, Functional, Tensor};
 use rayon::prelude::*;
 use runtime::Choice;
 
@@ -35,7 +34,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sizes = if sizes.is_empty() { vec![128, 256, 512, 1024] } else { sizes };
     let (cpu, device) = (BackendDispatcher::with(Selection::new(Choice::Cpu))?, BackendDispatcher::from_env()?);
     println!("cpu path: {}\ndevice path: {}\n", cpu.status(), device.status());
-
     println!(
         "size | matmul: cpu, device, tiled rayon (ms) | greatest differences: matmul, softmax, layer_norm, attention"
     );
@@ -53,38 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let differences = format!("{matmul:.1e}, {softmax:.1e}, {norm:.1e}, {attention:.1e}");
         println!("{n} | {on_cpu:.3}, {on_device:.3}, {baseline:.3} | {differences}");
     }
-
-    println!("\nsize | matmul on the CPU by dispatch, by its op (us) | difference (us)");
-    for n in [8, 16, 32, 64, 128, 256, 512] {
-        let (a, b) = (values(1, n * n), values(2, n * n));
-        let mut c = vec![0.0; n * n];
-        let layout = Layout::contiguous(&[1, n, n])?;
-        let plan = GemmPlan::new(&layout, &layout, &layout)?;
-        let alone = fastest(|| run_alone(&cpu, &plan, layout, &a, &b, &mut c))? * 1e6;
-        let dispatched = fastest(|| multiply(&cpu, &a, &b, n, &mut c))? * 1e6;
-        println!("{n} | {dispatched:.3}, {alone:.3} | {:.3}", dispatched - alone);
-    }
     Ok(())
 }
 
 fn multiply(d: &BackendDispatcher, a: &[f32], b: &[f32], n: usize, c: &mut [f32]) -> Result<(), DispatchError> {
     d.matmul(a.into(), b.into(), Product::new(n, n, n), c).map(drop)
-}
-
-/// The op of a product on the slices, without the dispatcher.
-fn run_alone(
-    d: &BackendDispatcher,
-    plan: &GemmPlan,
-    layout: Layout,
-    a: &[f32],
-    b: &[f32],
-    c: &mut [f32],
-) -> Result<(), DispatchError> {
-    let q = d.queue();
-    if let (Some(a), Some(b), Ok(c)) = (q.host_view(a), q.host_view(b), q.host_view_mut(c)) {
-        plan.run(q, TensorRef::new(a, layout)?, TensorRef::new(b, layout)?, TensorMut::new(c, layout)?)?;
-    }
-    Ok(())
 }
 
 /// The greatest absolute differences between the two paths: of a product, a softmax, a layer norm and an attention.
