@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Call, Engine, InferenceError, Model, Parameters, Words,
+    engine::Recorder,
     fixed_point::RING,
     keys::{
         opened::{OpenedKeys, WeightKeys, WeightProducts},
@@ -125,8 +126,9 @@ pub fn run<Q: SharedQueue + TensorOps, C: Channel>(
     mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
-    let keys = KeyQueue::new(&model.plan()?, role.party(), keys.into())?;
-    infer(q, model, (keys, None), Box::new(channel), role, &mut progress)
+    let (Recorder { steps, others }, outputs) = model.record()?;
+    let keys = KeyQueue::new(&model.plan_of(steps, outputs)?, role.party(), keys.into())?;
+    infer(q, model, others.into_inner(), (keys, None), Box::new(channel), role, &mut progress)
 }
 
 /// Opens the server's weights under masks, for any number of runs by [`run_opened`].
@@ -173,21 +175,26 @@ pub fn run_opened<Q: SharedQueue + TensorOps, C: Channel>(
     mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
-    let plan = model.opened_plan()?;
+    let (Recorder { steps, others }, outputs) = model.record()?;
+    let plan = model.opened_plan_of(steps, outputs)?;
     let products = WeightProducts::new(&plan, role.party(), keys.products, weights)?;
     let keys = KeyQueue::new(plan.others(), role.party(), keys.others)?;
-    let mut inferred = infer(q, model, (keys, Some(products)), Box::new(channel), role, &mut progress)?;
+    let (parameters, keys) = (others.into_inner(), (keys, Some(products)));
+    let mut inferred = infer(q, model, parameters, keys, Box::new(channel), role, &mut progress)?;
     inferred.key_memory_bytes += plan.triple_memory_bytes(role.party());
     Ok(inferred)
 }
 
 /// Runs `model` with checked keys and the products by opened weights, if any.
 ///
+/// `parameters` are those that are no matrices, with their elements.
+///
 /// It is compiled once for all types of channels: a virtual call takes nothing compared with a
 /// message.
 fn infer<Q: SharedQueue + TensorOps>(
     q: &Q,
     model: &Model,
+    parameters: Vec<(String, usize)>,
     (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
     channel: Box<dyn Channel + '_>,
     role: Role<'_>,
@@ -196,7 +203,7 @@ fn infer<Q: SharedQueue + TensorOps>(
     let session = Session::new(channel);
     let device = DeviceWords::new(q, role.party(), RING);
     let placed = match (&device, role) {
-        (Some(device), Role::Server(weights)) => place_parameters(device, model, weights)?,
+        (Some(device), Role::Server(weights)) => place_parameters(device, parameters, weights)?,
         _ => HashMap::new(),
     };
     let mut shared = ShareEngine { q, session, keys, products, device, placed, role, progress, steps: Vec::new() };
@@ -222,10 +229,11 @@ fn infer<Q: SharedQueue + TensorOps>(
 /// They go to the device in one copy, when the run begins. Matrices of weights stay in host memory.
 fn place_parameters<Q: FssOps + TensorOps>(
     device: &DeviceWords<'_, Q>,
-    model: &Model,
+    parameters: Vec<(String, usize)>,
     weights: &Parameters,
 ) -> Result<HashMap<String, Words>, InferenceError> {
-    let parameters: BTreeMap<String, usize> = model.other_parameters()?.into_iter().collect();
+    // A name may occur twice.
+    let parameters: BTreeMap<String, usize> = parameters.into_iter().collect();
     // With its whole capacity from the first: a list that grows leaves copies that are not wiped.
     let mut all = Zeroizing::new(Vec::with_capacity(parameters.values().sum()));
     let mut places = Vec::with_capacity(parameters.len());

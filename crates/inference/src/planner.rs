@@ -21,8 +21,8 @@ impl Model {
     /// its limits, and the errors of the function. The ranges of built-in architectures are proven.
     /// [`InferenceError::MessageLength`] if a message may be too long for a connection.
     pub fn plan(&self) -> Result<Plan, InferenceError> {
-        let (steps, outputs) = self.record()?;
-        self.plan_of(steps.into_iter().map(|recorded| recorded.step).collect(), outputs)
+        let (recorder, outputs) = self.record()?;
+        self.plan_of(recorder.steps, outputs)
     }
 
     /// Its keys, bytes and rounds if its weights are opened once, for many runs.
@@ -30,17 +30,8 @@ impl Model {
     /// # Errors
     /// As [`plan`](Self::plan).
     pub fn opened_plan(&self) -> Result<OpenedPlan, InferenceError> {
-        let (steps, outputs) = self.record()?;
-        let (mut others, mut products) = (Vec::new(), Vec::new());
-        for RecordedStep { step, product } in steps {
-            match product {
-                Some(product) => products.push(product),
-                None => others.push(step),
-            }
-        }
-        let mut others = self.plan_of(others, outputs)?;
-        others.title.push_str(" on opened weights");
-        Ok(OpenedPlan { others, products })
+        let (recorder, outputs) = self.record()?;
+        self.opened_plan_of(recorder.steps, outputs)
     }
 
     /// A digest of the weights' names and shapes, of the plan, and of a run on made-up words.
@@ -72,27 +63,39 @@ impl Model {
         Ok(hasher.finalize().into())
     }
 
-    /// The steps of a run, and the elements of its result.
-    pub(crate) fn record(&self) -> Result<(Vec<RecordedStep>, usize), InferenceError> {
-        let (recorder, outputs) = self.recorder()?;
-        Ok((recorder.steps, outputs))
-    }
-
-    /// The parameters that are no matrices of products by weights, with their elements.
-    pub(crate) fn other_parameters(&self) -> Result<Vec<(String, usize)>, InferenceError> {
-        Ok(self.recorder()?.0.others.into_inner())
-    }
-
     /// An engine that has recorded a run, and the elements of the result.
-    fn recorder(&self) -> Result<(Recorder, usize), InferenceError> {
+    pub(crate) fn record(&self) -> Result<(Recorder, usize), InferenceError> {
         let mut recorder = Recorder::default();
         let input = self.shares(vec![0; self.count() * self.input_len()]);
         let outputs = self.run(&mut recorder, input)?.words.len();
         Ok((recorder, outputs))
     }
 
+    /// [`plan`](Self::plan) from a recorded run.
+    pub(crate) fn plan_of(&self, steps: Vec<RecordedStep>, outputs: usize) -> Result<Plan, InferenceError> {
+        self.checked_plan(steps.into_iter().map(|recorded| recorded.step).collect(), outputs)
+    }
+
+    /// [`opened_plan`](Self::opened_plan) from a recorded run.
+    pub(crate) fn opened_plan_of(
+        &self,
+        steps: Vec<RecordedStep>,
+        outputs: usize,
+    ) -> Result<OpenedPlan, InferenceError> {
+        let (mut others, mut products) = (Vec::new(), Vec::new());
+        for RecordedStep { step, product } in steps {
+            match product {
+                Some(product) => products.push(product),
+                None => others.push(step),
+            }
+        }
+        let mut others = self.checked_plan(others, outputs)?;
+        others.title.push_str(" on opened weights");
+        Ok(OpenedPlan { others, products })
+    }
+
     /// The plan of these steps, whose messages a connection carries.
-    fn plan_of(&self, steps: Vec<Step>, outputs: usize) -> Result<Plan, InferenceError> {
+    fn checked_plan(&self, steps: Vec<Step>, outputs: usize) -> Result<Plan, InferenceError> {
         for Step { name, deals } in &steps {
             deals.iter().try_for_each(|deal| check_messages(name, deal))?;
         }

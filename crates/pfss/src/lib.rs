@@ -124,6 +124,8 @@ pub mod softmax;
 mod spent;
 pub mod suf;
 mod task;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 pub use auto_trunc::{AutoTrunc, RangeClaim};

@@ -16,7 +16,7 @@ use std::{
 
 use pfss::{
     Channel, ChannelError, Dealer, DeviceShares, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple,
-    OpenedWeights, Party, PfssError, Predicate, Session, Task, WeightKey, WeightShape, WeightTriple,
+    MemoryChannel, OpenedWeights, Party, Predicate, Session, Task, WeightKey, WeightShape, WeightTriple,
     batch::{BatchConfig, Job, SuperBatch},
     memory_pair,
     suf::{CoeffMode, SufModes},
@@ -24,7 +24,7 @@ use pfss::{
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use test_process::alone;
 
-use crate::common::{WORDS, descriptor, queues::Sim, suf_gate};
+use crate::common::{WORDS, descriptor, queues::Sim, suf_gate, words};
 
 /// The system's allocator, which counts the bytes that the current thread asks for and, while a test watches, looks for secrets in
 /// memory that is given back.
@@ -122,13 +122,13 @@ fn scan(block: &[u8]) {
 static ALLOCATOR: Scanning = Scanning;
 
 /// A queue without worker threads: to start some copies parts of the stack into memory of the thread pool.
-fn queue() -> AnyQueue {
+pub(crate) fn queue() -> AnyQueue {
     let settings = Settings { threads: NonZeroUsize::new(1), ..Settings::default() };
     runtime::open_with(&settings, Some(Domain::Pfss), Some(Choice::Cpu)).unwrap().0
 }
 
 /// Words found in memory freed by `run`, which drops the queues that it uses: they keep the memory of buffers until then.
-fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
+pub(crate) fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
     FOUND.store(0, SeqCst);
     WATCHED.iter().zip(watched).for_each(|(slot, word)| slot.store(word, SeqCst));
     run();
@@ -137,7 +137,7 @@ fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
 }
 
 /// Blocks of `bytes` bytes that `run` gave back, and the bytes of these that were not zero.
-fn blocks(bytes: usize, run: impl FnOnce()) -> (usize, usize) {
+pub(crate) fn blocks(bytes: usize, run: impl FnOnce()) -> (usize, usize) {
     FOUND.store(0, SeqCst);
     SEEN.store(0, SeqCst);
     BLOCK.store(bytes, SeqCst);
@@ -147,7 +147,7 @@ fn blocks(bytes: usize, run: impl FnOnce()) -> (usize, usize) {
 }
 
 /// Bytes of the memory that holds a buffer of `bytes` of the processor's queue, which starts on a cache line.
-fn buffer(bytes: usize) -> usize {
+pub(crate) fn buffer(bytes: usize) -> usize {
     bytes + 64
 }
 
@@ -279,7 +279,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
 }
 
 /// A peer of party 0 that sends every message back, and keeps the bodies of all.
-struct Echo(Vec<u8>);
+pub(crate) struct Echo(pub(crate) Vec<u8>);
 
 impl Channel for Echo {
     fn party(&self) -> Party {
@@ -304,7 +304,7 @@ impl Channel for Echo {
 ///
 /// The echo doubles the masked zeros `a` and `b`. So the share of their product is the
 /// dealer's `c`: `2 a 2 b - 2 a b - a 2 b + c` is `c`.
-fn shares_of_zeros<T>(run: impl FnOnce(&mut Session<&mut Echo>) -> T) -> (Vec<u64>, T) {
+pub(crate) fn shares_of_zeros<T>(run: impl FnOnce(&mut Session<&mut Echo>) -> T) -> (Vec<u64>, T) {
     let mut echo = Echo(Vec::new());
     let products = run(&mut Session::new(&mut echo));
     (echo.0.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect(), products)
@@ -315,8 +315,24 @@ fn last_word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(*bytes.last_chunk().unwrap())
 }
 
+/// A product of shares in the memory of one of its forms.
+type Multiply = fn(&mut Session<MemoryChannel>, &AnyQueue, MatrixTriple, [&[u64]; 2]);
+
+/// Products of factors in host memory, on a device, and on a device by a factor in host memory.
+const PRODUCTS: [Multiply; 3] = [
+    |session, q, triple, factors| drop(session.matmul(q, triple, factors).unwrap()),
+    |session, q, triple, factors| {
+        let [x, y] = factors.map(|factor| DeviceShares::upload(q, session.party(), WORDS, factor).unwrap());
+        drop(session.matmul_on_device(triple, [&x, &y]).unwrap());
+    },
+    |session, q, triple, [x, y]| {
+        let x = DeviceShares::upload(q, session.party(), WORDS, x).unwrap();
+        drop(session.matmul_by_host_on_device(triple, &x, y).unwrap());
+    },
+];
+
 #[test]
-fn multiplying_matrices_leaves_no_share_of_the_triple() {
+fn multiplying_matrices_leaves_no_share_of_the_triple_or_of_a_factor() {
     alone(|| {
         let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
         let [left, right, _] = shape.lens();
@@ -325,20 +341,26 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
         let (masks, product) = shares_of_zeros(|session| {
             session.matmul(&queue(), triple, zeros.each_ref().map(|zeros| &zeros[..])).unwrap()
         });
-        let watched = [masks[0], masks[left], product[0], last_word(&other.to_bytes())];
+        let [x, y] = [left, right].map(|len| words(len, len as u64));
+        // In the heap: threads that start may copy parts of the stack.
+        let mut all = vec![masks[0], masks[left], product[0], last_word(&other.to_bytes())];
+        all.extend([x[0], x[left - 1], y[0], y[right - 1]]);
         drop((masks, product, other));
-        let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
-        let (zero, one) = memory_pair(Duration::from_secs(20));
-        let run = || {
-            let (q, [x, y]) = (queue(), &factors);
-            drop(deal(&q));
-            let [zero_triple, one_triple] = deal(&q);
-            test_process::scope(|scope| {
-                scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
-                drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());
-            });
-        };
-        assert_eq!(found(watched, run), 0);
+        for (form, multiply) in PRODUCTS.iter().enumerate() {
+            for watched in all.as_chunks().0 {
+                let (zero, one) = memory_pair(Duration::from_secs(20));
+                let run = || {
+                    let q = queue();
+                    drop(deal(&q));
+                    let [zero_triple, one_triple] = deal(&q);
+                    test_process::scope(|scope| {
+                        scope.spawn(|| multiply(&mut Session::new(zero), &q, zero_triple, [&x, &y]));
+                        multiply(&mut Session::new(one), &q, one_triple, [&x, &y]);
+                    });
+                };
+                assert_eq!(found(*watched, run), 0, "form {form}");
+            }
+        }
     });
 }
 
@@ -509,7 +531,7 @@ fn results(x: &[u64], factors: [u64; 2]) -> [u64; 16] {
     on_device(&queue(), x, DeviceKeys::deal(), factors).map(|result| result.download().unwrap()[77])
 }
 
-fn shares() -> Vec<u64> {
+pub(crate) fn shares() -> Vec<u64> {
     (1..=SHARES as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
 
@@ -551,35 +573,6 @@ fn shares_in_device_memory_leave_no_result_there() {
             let kept = found(*watched, || on_sim(first, false));
             assert!(kept >= 4, "results that are not dropped are seen: {kept}");
             assert_eq!(found(*watched, || on_sim(second, true)), 0);
-        }
-    });
-}
-
-/// Masked inputs are sent, and stay in freed memory. Under masks that were spent before, they are not sent.
-#[test]
-fn inputs_under_spent_masks_leave_no_word_in_device_memory() {
-    alone(|| {
-        let (x, gate) = (shares(), Gate::relu(64).unwrap());
-        let other: Vec<u64> = x.iter().map(|word| word.wrapping_mul(3)).collect();
-        for is_spent in [false, true] {
-            let [_, keys] = Dealer::from_os().unwrap().deal(&queue(), &gate, SHARES).unwrap();
-            let bytes = keys.to_bytes();
-            let read = || KeyBundle::from_bytes(&bytes).unwrap();
-            let (masked, _) = read().insecure_reusable().mask(if is_spent { &other } else { &x }).unwrap();
-            let run = || {
-                let sim = Sim::new("");
-                let q = sim.queue(None);
-                let on_device = |x| DeviceShares::upload(&q, Party::One, WORDS, x).unwrap();
-                let first = read().mask_on_device(&on_device(&x)).unwrap();
-                let second = read().mask_on_device(&on_device(&other));
-                assert!(matches!(second, Err(PfssError::ReusedBundle { .. })), "{second:?}");
-                drop((first, second));
-                drop(q);
-                drop(sim);
-                drop(Sim::new("")); // frees the memory of the first machine
-            };
-            let left = found([masked[0], masked[1], masked[500], masked[SHARES - 1]], run);
-            assert_eq!(left > 0, !is_spent, "{left} words of masked inputs");
         }
     });
 }

@@ -171,7 +171,7 @@ impl ModelCost {
     /// As [`Model::plan`].
     pub fn of_model(model: &Model) -> Result<Self, InferenceError> {
         let plan = model.plan()?;
-        let mut gates = gates(&model.record()?.0);
+        let mut gates = gates(&model.record()?.0.steps);
         gates.push(reveal(&plan, &gates));
         let key_memory_bytes = Party::BOTH.map(|party| plan.most_memory_bytes(party));
         let layer = LayerCost { name: "whole model".to_owned(), count: 1, gates, key_memory_bytes };

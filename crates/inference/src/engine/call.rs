@@ -121,10 +121,7 @@ impl Call<'_> {
                 shift.gate().map(|gate| Deal::Gate(gate.clone(), x.len())).into_iter().collect()
             }
             Self::Relu { gate, x, .. } => vec![Deal::Gate(gate.clone(), x.len())],
-            Self::Function { gates, x, .. } => {
-                let gates = [&gates.suf].into_iter().chain(gates.shift.gate());
-                gates.map(|gate| Deal::Gate(gate.clone(), x.len())).collect()
-            }
+            Self::Function { gates, x, .. } => gates.gates().map(|gate| Deal::Gate(gate.clone(), x.len())).collect(),
             Self::Table { gates, x, .. } => Deal::in_order(gates.gates().map(|gate| (gate.clone(), x.len()))),
             Self::Softmax { plan, .. } => Deal::in_order(plan.deals()),
         })
@@ -141,16 +138,22 @@ impl Call<'_> {
         }
     }
 
+    /// The first operand, and the second of products.
+    fn words(&self) -> (&Words, Option<&Words>) {
+        match self {
+            Self::Matmul { x, y, .. } | Self::Product { x, y, .. } => (x, Some(y)),
+            Self::Shift { x, .. } | Self::Relu { x, .. } | Self::Softmax { x, .. } => (x, None),
+            Self::Function { x, .. } | Self::Table { x, .. } => (x, None),
+        }
+    }
+
     /// The operands in host memory; the second has no elements if there is one.
     ///
     /// # Errors
     /// [`InferenceError::LayerValue`] for operands of another engine.
     pub(crate) fn operands(&self) -> Result<[&[u64]; 2], InferenceError> {
-        Ok(match self {
-            Self::Matmul { x, y, .. } | Self::Product { x, y, .. } => [x.on_host()?, y.on_host()?],
-            Self::Shift { x, .. } | Self::Relu { x, .. } | Self::Softmax { x, .. } => [x.on_host()?, &[]],
-            Self::Function { x, .. } | Self::Table { x, .. } => [x.on_host()?, &[]],
-        })
+        let (x, y) = self.words();
+        Ok([x.on_host()?, y.map_or(Ok(&[][..]), Words::on_host)?])
     }
 
     /// The ring of the result.
@@ -170,8 +173,7 @@ impl Call<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::Matmul { shape, .. } => shape.lens()[2],
-            Self::Product { x, .. } | Self::Shift { x, .. } | Self::Relu { x, .. } => x.len(),
-            Self::Function { x, .. } | Self::Table { x, .. } | Self::Softmax { x, .. } => x.len(),
+            _ => self.words().0.len(),
         }
     }
 
@@ -251,45 +253,30 @@ impl Call<'_> {
         keys: &mut KeyQueue,
         opened: Option<(WeightTriple, &OpenedWeights)>,
     ) -> Result<DeviceShares<'q, Q>, InferenceError> {
+        let x = device.get(self.words().0)?;
         Ok(match self {
-            Self::Matmul { x, y, .. } => {
-                let x = device.get(x)?;
-                match opened {
-                    Some((triple, weights)) => session.matmul_weights_on_device(triple, &x, weights)?,
-                    None => match device.on_host(y) {
-                        Some(y) => session.matmul_by_host_on_device(keys.matrix()?, &x, &y)?,
-                        None => {
-                            let y = device.get(y)?;
-                            session.matmul_on_device(keys.matrix()?, [&x, &y])?
-                        }
-                    },
-                }
-            }
-            Self::Product { x, y, .. } => {
-                let [x, y] = [device.get(x)?, device.get(y)?];
+            Self::Matmul { y, .. } => match opened {
+                Some((triple, weights)) => session.matmul_weights_on_device(triple, &x, weights)?,
+                None => match device.on_host(y) {
+                    Some(y) => session.matmul_by_host_on_device(keys.matrix()?, &x, &y)?,
+                    None => {
+                        let y = device.get(y)?;
+                        session.matmul_on_device(keys.matrix()?, [&x, &y])?
+                    }
+                },
+            },
+            Self::Product { y, .. } => {
+                let y = device.get(y)?;
                 session.product_on_device(keys.gate()?, [&x, &y])?
             }
-            Self::Shift { shift, x } => {
-                let x = device.get(x)?;
+            Self::Shift { shift, .. } => {
                 let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
                 session.shift_on_device(shift, bundle, &x)?
             }
-            Self::Relu { range, x, .. } => {
-                let x = device.get(x)?;
-                session.run_on_device(Task::ReluWithin(*range), keys.gate()?, &x)?
-            }
-            Self::Function { gates, x, .. } => {
-                let x = device.get(x)?;
-                session.function_on_device_from(gates, || keys.gate(), &x)?
-            }
-            Self::Table { gates, x, .. } => {
-                let x = device.get(x)?;
-                session.table_function_on_device_from(gates, || keys.gate(), &x)?
-            }
-            Self::Softmax { plan, x } => {
-                let x = device.get(x)?;
-                session.softmax_on_device_from(plan, || keys.gate(), &x)?
-            }
+            Self::Relu { range, .. } => session.run_on_device(Task::ReluWithin(*range), keys.gate()?, &x)?,
+            Self::Function { gates, .. } => session.function_on_device_from(gates, || keys.gate(), &x)?,
+            Self::Table { gates, .. } => session.table_function_on_device_from(gates, || keys.gate(), &x)?,
+            Self::Softmax { plan, .. } => session.softmax_on_device_from(plan, || keys.gate(), &x)?,
         })
     }
 }

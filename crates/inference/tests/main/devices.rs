@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use backend_api::Queue as _;
@@ -127,6 +127,21 @@ fn functions_on_devices_send_and_compute_what_processors_do() {
         let model = Model::from_fn("same", &[2, 2], LIMITS, function).unwrap();
         same_everywhere(&sim, &model, &weights(&model), &[1, 2, 3, 4096]);
     }
+}
+
+#[test]
+fn parties_on_devices_record_their_model_once() {
+    static APPLIED: AtomicU32 = AtomicU32::new(0);
+    let counted = |layers: &mut Layers<'_>, x: &Value| {
+        APPLIED.fetch_add(1, Ordering::Relaxed);
+        sums(layers, x)
+    };
+    let (sim, model) = (Sim::new(), Model::from_fn("counted", &[3, 4], LIMITS, counted).unwrap());
+    let (keys, weights) = (keys(&model), weights(&model));
+    APPLIED.store(0, Ordering::Relaxed);
+    let _ = run([&sim.q; 2], &model, keys, &weights, &[1; 12]).map(Result::unwrap);
+    // Each party plans its run, and runs.
+    assert_eq!(APPLIED.load(Ordering::Relaxed), 2 * 2);
 }
 
 #[test]

@@ -143,9 +143,7 @@ impl Computation {
     pub(super) fn deals(&self) -> Vec<(Gate, usize)> {
         match self {
             Self::Gate(operation, count) => vec![(operation.gate().clone(), *count)],
-            Self::Spline(gates, count) => {
-                [&gates.suf].into_iter().chain(gates.shift.gate()).map(|gate| (gate.clone(), *count)).collect()
-            }
+            Self::Spline(gates, count) => gates.gates().map(|gate| (gate.clone(), *count)).collect(),
             Self::Table(gates, count) => gates.gates().into_iter().map(|gate| (gate.clone(), *count)).collect(),
             Self::Softmax(plan) => plan.deals(),
             Self::Matmul(..) => Vec::new(),

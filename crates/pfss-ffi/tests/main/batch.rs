@@ -8,14 +8,14 @@ use trefoil_pfss::{
     trefoil_pfss_batch_bool_share, trefoil_pfss_batch_clear, trefoil_pfss_batch_counters, trefoil_pfss_batch_flush,
     trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share, trefoil_pfss_batch_masked, trefoil_pfss_batch_open,
     trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit,
-    trefoil_pfss_batch_y_share, trefoil_pfss_deal, trefoil_pfss_evaluate, trefoil_pfss_gate_free,
-    trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect,
+    trefoil_pfss_batch_y_share, trefoil_pfss_evaluate, trefoil_pfss_gate_free, trefoil_pfss_gate_named,
+    trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect,
 };
 
 use crate::{
     example::program,
     misuse::refused,
-    setup::{ARGUMENT, LENGTH, OK, PROGRAM, STATE, Setup, keys_of, owned, parameters},
+    setup::{ARGUMENT, LENGTH, OK, PROGRAM, STATE, Setup, keys_of, parameters},
 };
 
 /// Keys of party 0 for two elements, and their bytes.
@@ -23,10 +23,8 @@ use crate::{
 /// # Safety
 /// The gate is a live handle.
 unsafe fn keys(setup: &Setup, gate: *mut GateHandle) -> (*mut Keys, Vec<u8>) {
-    let [mut zero, mut one] = [null_mut(); 2];
-    // SAFETY: live handles by the caller's promise, and places for results.
-    assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, 2, &mut zero, &mut one) }, OK);
-    let [zero, _] = [zero, one].map(owned);
+    // SAFETY: a live handle by the caller's promise.
+    let [zero, _] = unsafe { setup.deal(gate, 2) };
     (keys_of(&zero), zero)
 }
 

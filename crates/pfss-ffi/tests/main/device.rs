@@ -10,24 +10,25 @@ use pfss::{Ring, suf::BoolMode};
 use trefoil_pfss::{
     Keys, RunHandle, SigmaContext, Status, SufKeys, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush,
     trefoil_pfss_batch_free, trefoil_pfss_batch_open, trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
-    trefoil_pfss_bool_share, trefoil_pfss_deal, trefoil_pfss_evaluate, trefoil_pfss_evaluation_free,
-    trefoil_pfss_evaluation_masked_bits, trefoil_pfss_evaluation_pending, trefoil_pfss_evaluation_resume,
+    trefoil_pfss_bool_share, trefoil_pfss_evaluate, trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_resume,
     trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free,
-    trefoil_pfss_keys_mask_inputs, trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_matmul,
-    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_weights,
-    trefoil_pfss_run_y_share, trefoil_pfss_sigma_eval_nexp, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_nexp,
-    trefoil_pfss_sigma_open, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
-    trefoil_pfss_sigma_set_stream, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
-    trefoil_pfss_suf_eval_packed_lt_many, trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs,
-    trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
+    trefoil_pfss_keys_mask_inputs, trefoil_pfss_plan_free, trefoil_pfss_plan_matmul, trefoil_pfss_run_absorb,
+    trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_weights, trefoil_pfss_run_y_share,
+    trefoil_pfss_sigma_eval_nexp, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_open,
+    trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr, trefoil_pfss_sigma_set_stream,
+    trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many, trefoil_pfss_suf_eval_packed_lt_many,
+    trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs, trefoil_pfss_weights_deal,
+    trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
     trefoil_pfss_weights_product, trefoil_pfss_y_share,
 };
 
 use crate::{
     example::program,
-    machine::{CallerProgram, GLOBAL, MachineCall, Obstacle, THREAD_LOCAL, bytes_of, on_machine, refused_copies},
+    machine::{
+        CallerProgram, GLOBAL, MachineCall, Obstacle, THREAD_LOCAL, bytes_of, on_machine, refused_copies, words_of,
+    },
     plans::{message, plan, share},
-    setup::{OK, Setup, batch_message, keys_of, owned, parameters},
+    setup::{OK, Setup, batch_message, keys_of, masked_bits, owned, parameters},
     sigma::{Pipe, links, peer},
 };
 
@@ -40,13 +41,9 @@ fn secrets() -> Vec<u64> {
     (0..COUNT as u64).map(|e| (e * 30_000).wrapping_sub(600_000) & RING).collect()
 }
 
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
-}
-
 /// The sums of both parties' words under a mask.
 fn sums(shares: [Vec<u8>; 2], mask: u64) -> Vec<u64> {
-    let [a, b] = shares.map(|bytes| words(&bytes));
+    let [a, b] = shares.map(|bytes| words_of(&bytes));
     a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b) & mask).collect()
 }
 
@@ -76,10 +73,8 @@ fn masked<K>(
 /// # Safety
 /// A live handle.
 unsafe fn dealt(on: &CallerProgram, setup: &Setup, gate: *mut trefoil_pfss::GateHandle) -> ([*mut Keys; 2], Vec<u64>) {
-    let [mut zero, mut one] = [null_mut(); 2];
-    // SAFETY: live handles, and places for handles.
-    assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, COUNT, &mut zero, &mut one) }, OK);
-    let keys = [zero, one].map(|bytes| keys_of(&owned(bytes)));
+    // SAFETY: a live handle by the caller's promise.
+    let keys = unsafe { setup.deal(gate, COUNT) }.map(|bytes| keys_of(&bytes));
     (keys, masked(on, keys, trefoil_pfss_keys_mask_inputs, RING))
 }
 
@@ -138,15 +133,7 @@ fn evaluation(on: &CallerProgram, setup: &Setup) {
             evaluation
         });
         loop {
-            let messages = parties.map(|party| {
-                let mut len = 0;
-                assert_eq!(trefoil_pfss_evaluation_pending(party, &mut len), OK);
-                let mut bits = vec![0u32; len];
-                if len > 0 {
-                    assert_eq!(trefoil_pfss_evaluation_masked_bits(party, bits.as_mut_ptr(), len), OK);
-                }
-                bits
-            });
+            let messages = parties.map(|party| masked_bits(party));
             if messages[0].is_empty() {
                 break;
             }
@@ -228,8 +215,7 @@ fn products(on: &CallerProgram, setup: &Setup) {
     // SAFETY: live handles until they are freed, arrays of the given lengths, and places for results.
     unsafe {
         let matmul = plan(|plan| trefoil_pfss_plan_matmul(64, 1, 2, 3, 2, plan));
-        assert_eq!(trefoil_pfss_plan_deal(dealer, backend, matmul, &mut zero, &mut one), OK);
-        let keys = [zero, one].map(owned);
+        let keys = setup.deal_plan(matmul);
         let runs = [0, 1].map(|party| {
             let (data, len) = parts(&keys[party]);
             started(on, &[&share(&LEFT, party), &share(&RIGHT, party)], |xy, run| {
@@ -296,7 +282,7 @@ fn suf(on: &CallerProgram, setup: &Setup) {
         trefoil_pfss_suf_eval_packed_lt_many(backend, keys, hatx, COUNT, outs, COUNT)
     });
     let less = |x: u64| (0..3).map(|t| u64::from(x < thresholds[t]) << t).sum();
-    assert_eq!(words(&xor(bits)), secrets().into_iter().map(less).collect::<Vec<u64>>());
+    assert_eq!(words_of(&xor(bits)), secrets().into_iter().map(less).collect::<Vec<u64>>());
 
     let keys = setup.dcf(BITS, 300_000, &[0x12, 0x34], COUNT);
     // SAFETY: as above.
@@ -363,7 +349,7 @@ fn sigma(on: &CallerProgram, setup: &Setup) {
             let call = MachineCall { inputs: &[&masks], bytes: 8 * COUNT, computes: false, make: &keygen };
             on.refuse(&call);
             assert_eq!(*places[party], starts[party]);
-            words(&on.result_of(&call))
+            words_of(&on.result_of(&call))
         });
         assert_eq!(output_masks[0], output_masks[1]);
         trefoil_pfss_sigma_free(dealer);
@@ -392,7 +378,7 @@ fn sigma(on: &CallerProgram, setup: &Setup) {
             }
         });
         for (context, result) in contexts.iter().zip(&results) {
-            let haty = words(&on.bytes(result.load(Relaxed), 8 * COUNT));
+            let haty = words_of(&on.bytes(result.load(Relaxed), 8 * COUNT));
             for ((&haty, &r), &x) in haty.iter().zip(&output_masks[0]).zip(&x) {
                 let exact = (-(x as f64) / 4096.0).exp() * 4096.0;
                 let got = ring.signed(ring.sub(haty, r)) as f64;

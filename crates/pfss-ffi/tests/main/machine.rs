@@ -410,3 +410,8 @@ fn unwritten(call: &MachineCall<'_>) -> Vec<u64> {
 pub(crate) fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
+
+/// The words of bytes in memory.
+pub(crate) fn words_of(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}

@@ -12,17 +12,16 @@ use pfss::{
 use trefoil_pfss::{
     FunctionParameters, GateParameters, ModelCost, ModelStep, PlanHandle, PlanInfo, Query, RunHandle, Status,
     trefoil_pfss_gate_free, trefoil_pfss_gate_mask_outputs, trefoil_pfss_gate_named, trefoil_pfss_gate_read,
-    trefoil_pfss_model_cost, trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_function,
-    trefoil_pfss_plan_gate, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes, trefoil_pfss_plan_matmul,
-    trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb,
-    trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start,
-    trefoil_pfss_run_y_share,
+    trefoil_pfss_model_cost, trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_gate,
+    trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes, trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates,
+    trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb, trefoil_pfss_run_free,
+    trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start, trefoil_pfss_run_y_share,
 };
 
 use crate::{
     example::program,
     misuse::refused,
-    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE, Setup, owned, parameters},
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE, Setup, parameters},
 };
 
 /// A plan, made by one of the functions.
@@ -40,11 +39,10 @@ struct Dealt {
 
 impl Dealt {
     fn new(plan: *mut PlanHandle) -> Self {
-        let (setup, [mut zero, mut one]) = (Setup::new(), [null_mut(); 2]);
-        // SAFETY: live handles, and places for handles.
-        let status = unsafe { trefoil_pfss_plan_deal(setup.dealer, setup.backend, plan, &mut zero, &mut one) };
-        assert_eq!(status, OK);
-        Self { setup, keys: [zero, one].map(owned) }
+        let setup = Setup::new();
+        // SAFETY: a live handle.
+        let keys = unsafe { setup.deal_plan(plan) };
+        Self { setup, keys }
     }
 
     /// Starts the run of one party.
@@ -195,7 +193,7 @@ fn function(name: &CStr, parameters: FunctionParameters, count: usize) -> *mut P
 }
 
 /// The plan of a gate by name, which is freed before it.
-fn gate(name: &CStr, parameters: GateParameters, count: usize) -> *mut PlanHandle {
+pub(crate) fn gate(name: &CStr, parameters: GateParameters, count: usize) -> *mut PlanHandle {
     let mut gate = null_mut();
     // SAFETY: a string that ends with a zero byte, parameters, places for handles, and a handle that is freed once.
     unsafe {

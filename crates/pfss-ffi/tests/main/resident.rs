@@ -11,25 +11,24 @@ use pfss::{
 };
 use trefoil_pfss::{
     Backend, Evaluation, Keys, PlanHandle, PlanInfo, RunHandle, Status, trefoil_pfss_backend_free,
-    trefoil_pfss_backend_open, trefoil_pfss_bool_share, trefoil_pfss_bool_share_packed, trefoil_pfss_deal,
-    trefoil_pfss_evaluate, trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_masked_bits,
-    trefoil_pfss_evaluation_pending, trefoil_pfss_evaluation_resume, trefoil_pfss_gate_free, trefoil_pfss_gate_named,
-    trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_mask_inputs, trefoil_pfss_plan_deal,
-    trefoil_pfss_plan_free, trefoil_pfss_plan_gate, trefoil_pfss_plan_inspect, trefoil_pfss_plan_matmul,
-    trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_y_share, trefoil_pfss_set_stream,
-    trefoil_pfss_y_share,
+    trefoil_pfss_backend_open, trefoil_pfss_bool_share, trefoil_pfss_bool_share_packed, trefoil_pfss_evaluate,
+    trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_resume, trefoil_pfss_gate_free, trefoil_pfss_gate_read,
+    trefoil_pfss_keys_free, trefoil_pfss_keys_mask_inputs, trefoil_pfss_plan_free, trefoil_pfss_plan_inspect,
+    trefoil_pfss_plan_matmul, trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_y_share,
+    trefoil_pfss_set_stream, trefoil_pfss_y_share,
 };
 
 use crate::{
     machine::{
-        CallerProgram, GLOBAL, MachineCall, Obstacle, THREAD_LOCAL, bytes_of, marked_copies, on_machine, refused_copies,
+        CallerProgram, GLOBAL, MachineCall, Obstacle, THREAD_LOCAL, bytes_of, marked_copies, on_machine,
+        refused_copies, words_of,
     },
     misuse::refused,
     plans::{
         check_descriptor, check_functions, check_gates, check_predicates, check_products, check_softmax, exchanged,
-        plan, share,
+        gate, plan, share,
     },
-    setup::{OK, STATE, Setup, keys_of, owned, parameters},
+    setup::{OK, STATE, Setup, keys_of, masked_bits, parameters},
 };
 
 const COUNT: usize = 40;
@@ -61,35 +60,18 @@ impl Machine {
 
     /// The words of an array in device memory.
     fn words(&self, array: *const u64, len: usize) -> Vec<u64> {
-        self.on.bytes(array, 8 * len).as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+        words_of(&self.on.bytes(array, 8 * len))
     }
 
     /// Both parties' keys of a plan.
     fn deal(&self, plan: *mut PlanHandle) -> [Vec<u8>; 2] {
-        let ([mut zero, mut one], Setup { dealer, backend }) = ([null_mut(); 2], &self.processor);
-        // SAFETY: live handles, and places for handles.
-        assert_eq!(unsafe { trefoil_pfss_plan_deal(*dealer, *backend, plan, &mut zero, &mut one) }, OK);
-        [zero, one].map(owned)
+        // SAFETY: a live handle.
+        unsafe { self.processor.deal_plan(plan) }
     }
 
-    /// Both parties' runs of a plan with one input, whose shares are in device memory.
-    fn started(
-        &self,
-        backend: *mut Backend,
-        plan: *mut PlanHandle,
-        keys: &[Vec<u8>; 2],
-        x: &[u64],
-    ) -> [*mut RunHandle; 2] {
-        [0, 1].map(|party: usize| {
-            let (mut run, keys, x_len) = (null_mut(), &keys[party], x.len());
-            let x = self.array(&share(x, party));
-            // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
-            let status = unsafe {
-                trefoil_pfss_run_start(backend, plan, keys.as_ptr(), keys.len(), x, x_len, null(), 0, &mut run)
-            };
-            assert_eq!(status, OK);
-            run
-        })
+    /// Both parties' shares of inputs in device memory, with their lengths.
+    fn arrays(&self, inputs: [&[u64]; 2]) -> [[(*mut u64, usize); 2]; 2] {
+        [0, 1].map(|party| inputs.map(|words| (self.array(&share(words, party)), words.len())))
     }
 
     /// Runs both parties on arrays that are in device memory, and fills `results` there.
@@ -100,16 +82,7 @@ impl Machine {
         arrays: [[(*mut u64, usize); 2]; 2],
         results: [*mut u64; 2],
     ) {
-        let info = info(plan);
-        let runs: [*mut RunHandle; 2] = [0, 1].map(|party: usize| {
-            let (mut run, [(x, x_len), (y, y_len)]) = (null_mut(), arrays[party]);
-            let (data, len) = (keys[party].as_ptr(), keys[party].len());
-            // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
-            let status =
-                unsafe { trefoil_pfss_run_start(self.device.backend, plan, data, len, x, x_len, y, y_len, &mut run) };
-            assert_eq!(status, OK);
-            run
-        });
+        let (info, runs) = (info(plan), started(self.device.backend, plan, keys, arrays));
         assert_eq!(exchanged(runs), (info.rounds, info.sent_bytes));
         for (run, result) in runs.into_iter().zip(results) {
             // SAFETY: a live handle, freed once, and an array of the given length.
@@ -123,14 +96,8 @@ impl Machine {
     /// Both parties' shares of a plan's result, on arrays in device memory.
     fn shares(&self, plan: *mut PlanHandle, keys: &[Vec<u8>; 2], inputs: [&[u64]; 2]) -> [Vec<u64>; 2] {
         let outputs = info(plan).outputs;
-        let arrays = [0, 1].map(|party| {
-            inputs.map(|words| {
-                let words = share(words, party);
-                (self.array(&words), words.len())
-            })
-        });
         let results = [(); 2].map(|()| self.array(&vec![7; outputs]));
-        self.run(plan, keys, arrays, results);
+        self.run(plan, keys, self.arrays(inputs), results);
         results.map(|result| self.words(result, outputs))
     }
 
@@ -142,6 +109,23 @@ impl Machine {
         unsafe { trefoil_pfss_plan_free(plan) };
         a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect()
     }
+}
+
+/// Both parties' runs of a plan, on arrays that are in device memory.
+fn started(
+    backend: *mut Backend,
+    plan: *mut PlanHandle,
+    keys: &[Vec<u8>; 2],
+    arrays: [[(*mut u64, usize); 2]; 2],
+) -> [*mut RunHandle; 2] {
+    [0, 1].map(|party: usize| {
+        let (mut run, keys, [(x, x_len), (y, y_len)]) = (null_mut(), &keys[party], arrays[party]);
+        // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
+        let status =
+            unsafe { trefoil_pfss_run_start(backend, plan, keys.as_ptr(), keys.len(), x, x_len, y, y_len, &mut run) };
+        assert_eq!(status, OK);
+        run
+    })
 }
 
 /// The sizes of a plan.
@@ -156,14 +140,7 @@ fn info(plan: *mut PlanHandle) -> PlanInfo {
 
 /// The plan of a ReLU of 64 bits.
 fn relu() -> *mut PlanHandle {
-    let mut gate = null_mut();
-    // SAFETY: a string that ends with a zero byte, parameters, places for handles, and a handle that is freed once.
-    unsafe {
-        assert_eq!(trefoil_pfss_gate_named(c"relu".as_ptr(), &parameters(64, 0), &mut gate), OK);
-        let planned = plan(|plan| trefoil_pfss_plan_gate(gate, COUNT, plan));
-        trefoil_pfss_gate_free(gate);
-        planned
-    }
+    gate(c"relu", parameters(64, 0), COUNT)
 }
 
 fn secrets(len: usize) -> Vec<u64> {
@@ -204,8 +181,7 @@ fn runs_copy_shares_within_the_device_and_only_messages_to_the_host() {
             for backend in [other.backend, machine.device.backend] {
                 machine.set_stream(backend);
                 let keys = machine.deal(plan);
-                let arrays = [0, 1]
-                    .map(|party| inputs.each_ref().map(|words| (machine.array(&share(words, party)), words.len())));
+                let arrays = machine.arrays(inputs.each_ref().map(|words| &words[..]));
                 let results = [(); 2].map(|()| machine.array(&vec![7; outputs]));
                 let (copies, ()) = machine.on.copies_of(|| machine.run(plan, &keys, arrays, results));
                 counted.push((name, copies));
@@ -247,7 +223,7 @@ fn a_stream_with_work_is_filled_through_the_host_and_delays_no_other_stream() {
         let bundles = keys.each_ref().map(|keys| KeyBundle::from_bytes(&keys[16..]).unwrap().insecure_reusable());
         let expected = run_lockstep(&q, Task::Relu, bundles, [&share(&x, 0), &share(&x, 1)]).unwrap();
         let expected = expected.map(|shares| shares.words);
-        let runs = machine.started(machine.device.backend, plan, &keys, &x);
+        let runs = started(machine.device.backend, plan, &keys, machine.arrays([&x, &[]]));
         exchanged(runs);
         let results = [(); 2].map(|()| machine.array(&[7; COUNT]));
         machine.words(results[1], COUNT); // the stream is idle then
@@ -313,7 +289,7 @@ fn freeing_a_backend_waits_for_results_within_the_device() {
         machine.set_stream(backend);
         let plan = relu();
         let keys = machine.deal(plan);
-        let runs = machine.started(backend, plan, &keys, &x);
+        let runs = started(backend, plan, &keys, machine.arrays([&x, &[]]));
         exchanged(runs);
         let results = [(); 2].map(|()| machine.array(&[7; COUNT]));
         let mut expected = [(); 2].map(|()| vec![7; COUNT]);
@@ -358,15 +334,14 @@ fn pieces(coeffs: CoeffMode) -> SufProgram {
 
 /// Both parties' keys of a program, and their bytes.
 fn dealt(machine: &Machine, program: &SufProgram) -> ([*mut Keys; 2], [Vec<u8>; 2]) {
-    let (bytes, mut gate, [mut zero, mut one]) = (program.to_bytes(), null_mut(), [null_mut(); 2]);
-    let Setup { dealer, backend } = machine.processor;
-    // SAFETY: live handles until they are freed, an array of the given length, and places for handles.
-    unsafe {
-        assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut gate), OK);
-        assert_eq!(trefoil_pfss_deal(dealer, backend, gate, COUNT, &mut zero, &mut one), OK);
+    let (descriptor, mut gate) = (program.to_bytes(), null_mut());
+    // SAFETY: a live handle until it is freed, an array of the given length, and a place for a handle.
+    let bytes = unsafe {
+        assert_eq!(trefoil_pfss_gate_read(descriptor.as_ptr(), descriptor.len(), &mut gate), OK);
+        let bytes = machine.processor.deal(gate, COUNT);
         trefoil_pfss_gate_free(gate);
-    }
-    let bytes = [zero, one].map(owned);
+        bytes
+    };
     (bytes.each_ref().map(|bytes| keys_of(bytes)), bytes)
 }
 
@@ -381,18 +356,8 @@ fn bundles(bytes: &[Vec<u8>; 2]) -> [KeyBundle; 2] {
 /// Live handles.
 unsafe fn exchange(parties: [*mut Evaluation; 2]) {
     loop {
-        let messages = parties.map(|party| {
-            let mut len = 0;
-            // SAFETY: a live handle by the caller's promise, a place for a number, and an array of the given length.
-            unsafe {
-                assert_eq!(trefoil_pfss_evaluation_pending(party, &mut len), OK);
-                let mut bits = vec![0u32; len];
-                if len > 0 {
-                    assert_eq!(trefoil_pfss_evaluation_masked_bits(party, bits.as_mut_ptr(), len), OK);
-                }
-                bits
-            }
-        });
+        // SAFETY: a live handle by the caller's promise.
+        let messages = parties.map(|party| unsafe { masked_bits(party) });
         if messages[0].is_empty() {
             return;
         }
@@ -525,10 +490,8 @@ fn evaluation(machine: &Machine) {
     for coeffs in [CoeffMode::MaskedSelect, CoeffMode::IntervalLut] {
         let program = pieces(coeffs);
         let (keys, _) = dealt(machine, &program);
-        let words =
-            |bytes: &[u8]| -> Vec<u64> { bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect() };
         let sums = |[a, b]: [Vec<u8>; 2]| -> Vec<u64> {
-            words(&a).iter().zip(&words(&b)).map(|(&a, &b)| ring.add(a, b)).collect()
+            words_of(&a).iter().zip(&words_of(&b)).map(|(&a, &b)| ring.add(a, b)).collect()
         };
         let masked = [0, 1].map(|party: usize| {
             let x = share(&x, party);

@@ -7,10 +7,11 @@ use core::{
 };
 
 use trefoil_pfss::{
-    Backend, BatchHandle, Bytes, DealerHandle, GateParameters, Keys, Status, trefoil_pfss_backend_free,
-    trefoil_pfss_backend_open, trefoil_pfss_batch_masked, trefoil_pfss_batch_pending, trefoil_pfss_bytes_data,
-    trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open,
-    trefoil_pfss_keys_read,
+    Backend, BatchHandle, Bytes, DealerHandle, Evaluation, GateHandle, GateParameters, Keys, PlanHandle, Status,
+    trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_batch_masked, trefoil_pfss_batch_pending,
+    trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_deal,
+    trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_evaluation_masked_bits,
+    trefoil_pfss_evaluation_pending, trefoil_pfss_keys_read, trefoil_pfss_plan_deal,
 };
 
 pub(crate) const OK: Status = Status::TREFOIL_PFSS_OK;
@@ -41,6 +42,28 @@ impl Setup {
             assert_eq!(trefoil_pfss_dealer_open(&mut dealer), OK);
         }
         Self { backend, dealer }
+    }
+
+    /// Both parties' keys of a gate for `count` elements.
+    ///
+    /// # Safety
+    /// A live handle.
+    pub(crate) unsafe fn deal(&self, gate: *mut GateHandle, count: usize) -> [Vec<u8>; 2] {
+        let [mut zero, mut one] = [null_mut(); 2];
+        // SAFETY: live handles, the gate by the caller's promise, and places for handles.
+        assert_eq!(unsafe { trefoil_pfss_deal(self.dealer, self.backend, gate, count, &mut zero, &mut one) }, OK);
+        [zero, one].map(owned)
+    }
+
+    /// Both parties' keys of a plan.
+    ///
+    /// # Safety
+    /// A live handle.
+    pub(crate) unsafe fn deal_plan(&self, plan: *mut PlanHandle) -> [Vec<u8>; 2] {
+        let [mut zero, mut one] = [null_mut(); 2];
+        // SAFETY: live handles, the plan by the caller's promise, and places for handles.
+        assert_eq!(unsafe { trefoil_pfss_plan_deal(self.dealer, self.backend, plan, &mut zero, &mut one) }, OK);
+        [zero, one].map(owned)
     }
 }
 
@@ -76,6 +99,23 @@ pub(crate) fn keys_of(bytes: &[u8]) -> *mut Keys {
     // SAFETY: an array of the given length, and a place for a handle.
     assert_eq!(unsafe { trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
     keys
+}
+
+/// The masked bits of an evaluation for the other party; empty after the last round.
+///
+/// # Safety
+/// A live handle.
+pub(crate) unsafe fn masked_bits(evaluation: *mut Evaluation) -> Vec<u32> {
+    let mut len = usize::MAX;
+    // SAFETY: a live handle by the caller's promise, and an array of the given length.
+    unsafe {
+        assert_eq!(trefoil_pfss_evaluation_pending(evaluation, &mut len), OK);
+        let mut bits = vec![0; len];
+        if len > 0 {
+            assert_eq!(trefoil_pfss_evaluation_masked_bits(evaluation, bits.as_mut_ptr(), len), OK);
+        }
+        bits
+    }
 }
 
 /// A batch's message for the other party; empty after the last round.

@@ -1,7 +1,7 @@
 //! Spending the masks of a bundle, which leaves keys that evaluate once.
 
 use super::KeyBundle;
-use crate::{Gate, Party, PfssError, error::check_len, spent};
+use crate::{Gate, Party, PfssError, error::check_len, secret::masking::add_masks, spent};
 
 /// One party's keys with spent input masks.
 ///
@@ -110,21 +110,8 @@ impl MaskedKeys {
     }
 
     /// This party's shares `x` plus its shares of the masks that were spent for them.
-    pub(crate) fn add_masks(&self, x: &[u64]) -> Vec<u64> {
-        let ring = self.gate().ring();
-        x.iter().zip(self.masks()).map(|(&x, &r)| ring.add(x, r)).collect()
-    }
-
-    /// [`add_masks`](Self::add_masks) in the place of the shares, which are then no secrets.
-    pub(crate) fn add_masks_in_place(&self, mut x: Vec<u64>) -> Vec<u64> {
-        let ring = self.gate().ring();
-        x.iter_mut().zip(self.masks()).for_each(|(x, &r)| *x = ring.add(*x, r));
-        x
-    }
-
-    /// This party's shares of the masks of all inputs, in their order.
-    fn masks(&self) -> impl Iterator<Item = &u64> {
-        (0..self.gate().inputs()).flat_map(|row| self.0.word_row(row))
+    pub(crate) fn add_masks(&self, x: impl Into<Vec<u64>>) -> Vec<u64> {
+        add_masks(self.gate().ring(), x, (0..self.gate().inputs()).map(|row| self.0.word_row(row)))
     }
 
     /// The nonce of the [bundle](KeyBundle::nonce).

@@ -11,12 +11,11 @@ use core_types::Ring;
 use super::{
     DeviceShares,
     linear::{Factors, linear},
-    public::public_row,
 };
 use crate::{
-    Party, PfssError,
+    PfssError,
     error::check_len,
-    secret::staging::{SecretInput, StagedSecret, copy_on},
+    secret::staging::{StagedSecret, copy_on},
 };
 
 /// Most elements of one op, which counts them in 32 bits.
@@ -49,12 +48,7 @@ impl<Q: FssOps> DeviceShares<'_, Q> {
     /// takes, at most `2^32 - 1`, and [`PfssError::Backend`].
     pub fn add_public(&self, public: &[u64]) -> Result<Self, PfssError> {
         check_len("public words", self.len(), public.len())?;
-        check_count(self.len())?;
-        if self.party == Party::One {
-            return self.copied();
-        }
-        let (factors, row) = public_row(self.q, self.ring, self.view(), public)?;
-        self.linear(self.ring, factors, row.as_ref().map(SecretInput::view))
+        self.add_public_rows(public)
     }
 
     /// Shares of `c x` for a public `c`.
@@ -198,7 +192,7 @@ mod tests {
 
     #[test]
     fn masks_in_both_memories_are_refused() {
-        let q = runtime::open_with(&runtime::Settings::default(), None, Some(runtime::Choice::Sim)).unwrap().0;
+        let [_, q] = crate::testing::queues();
         let (x, mask, ring) =
             (q.upload_secret(&[1, 2]).unwrap(), q.upload_secret(&[3, 4]).unwrap(), Ring::new(64).unwrap());
         let (on_device, on_host) = ((x.view(), Mask::Device(mask.view())), (x.view(), Mask::Host(&[5, 6][..])));

@@ -140,19 +140,26 @@ impl<Q: FssOps + TensorOps> DeviceShares<'_, Q> {
         if let Some((index, got)) = each.find_map(|(index, place)| Some((index, place.filter(outside)?))) {
             return Err(PfssError::Place { index, len, got });
         }
-        // No table has a row of this number: it has less than 2^32 rows.
-        let indices: Vec<u32> = places.iter().map(|place| place.unwrap_or(u32::MAX)).collect();
-        let (q, indices) = (self.q, public_input(self.q, &indices)?);
-        let mut words = StagedSecret::alloc(q, places.len())?;
-        let params = TableParams { rows: len as u64, width: 1, count: places.len() as u64 };
-        q.gather_u64(GatherU64 {
-            params: &params,
-            table: q.shorten(self.view()),
-            indices: q.shorten(indices.view()),
-            y: words.view_mut(),
-        })?;
+        let indices = indices(places);
+        self.gathered_at(public_input(self.q, &indices)?.view())
+    }
+
+    /// [`gathered`](Self::gathered) by [`indices`] that ops read, of places with a share.
+    pub(crate) fn gathered_at(&self, indices: Ref<'_, Q, u32>) -> Result<Self, PfssError> {
+        let (q, count) = (self.q, indices.len());
+        let mut words = StagedSecret::alloc(q, count)?;
+        let params = TableParams { rows: self.len() as u64, width: 1, count: count as u64 };
+        let table = q.shorten(self.view());
+        q.gather_u64(GatherU64 { params: &params, table, indices: q.shorten(indices), y: words.view_mut() })?;
         Ok(Self::new(q, self.party, self.ring, words))
     }
+}
+
+/// Places as a gather reads them.
+///
+/// No table has a row of the number for `None`, since its rows are fewer than `2^32`.
+pub(crate) fn indices(places: &[Option<u32>]) -> Vec<u32> {
+    places.iter().map(|place| place.unwrap_or(u32::MAX)).collect()
 }
 
 /// Copies the words along axes of lengths and strides, at most 6, outermost first.

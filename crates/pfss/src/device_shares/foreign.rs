@@ -187,16 +187,9 @@ impl fmt::Debug for PendingOnDevice {
 #[cfg(test)]
 mod tests {
     use backend_api::{BackendError, Queue as _};
-    use runtime::{AnyQueue, Choice, Domain, Settings};
 
     use super::*;
-    use crate::{BoolShares, Dealer, Interval, Predicate, Step, eval_lockstep};
-
-    /// The processor and the simulated device.
-    fn queues() -> [AnyQueue; 2] {
-        let open = |choice| runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0;
-        [Choice::Cpu, Choice::Sim].map(open)
-    }
+    use crate::{BoolShares, Dealer, Interval, Predicate, Step, eval_lockstep, testing::queues};
 
     fn words(len: usize) -> Vec<u64> {
         (1..=len as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
@@ -315,15 +308,12 @@ mod tests {
         let [q, _] = &queues();
         let (gate, task) = (Gate::full_predicates(20).unwrap(), Task::PredicateBits(&PREDICATES));
         let [bundle, _] = Dealer::from_os().unwrap().deal(q, &gate, 3).unwrap();
-        let again = || bundle_of(&bundle).with_open_inputs().unwrap();
+        let read = || KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
+        let again = || read().with_open_inputs().unwrap();
         assert!(!task.runs_on_device(&gate));
         let refused = again().eval_on_device(q, task, &[1, 2, 3]).unwrap_err();
         assert!(matches!(refused, PfssError::NotOnDevice { .. }), "{refused}");
         let Step::Done(shares) = again().eval(q, task, &[1, 2, 3]).unwrap() else { panic!("nothing to open") };
         assert!(matches!(shares.bools, BoolShares::Xor(_)));
-    }
-
-    fn bundle_of(bundle: &KeyBundle) -> KeyBundle {
-        KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable()
     }
 }

@@ -26,7 +26,7 @@
 //! session, `foreign.rs` memory of the caller.
 
 pub(crate) mod arithmetic;
-mod arrange;
+pub(crate) mod arrange;
 mod foreign;
 pub(crate) mod linear;
 mod public;

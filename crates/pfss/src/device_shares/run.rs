@@ -69,7 +69,7 @@ impl<C: Channel> Session<C> {
         x.check_ring_within(bundle.gate().ring())?;
         self.check_owner(x.party())?;
         // The host has the masks, and packs its messages.
-        self.open_inputs(x.queue(), task, bundle, x.len(), |keys| Ok(keys.add_masks_in_place(x.to_host()?)))
+        self.open_inputs(x.queue(), task, bundle, x.len(), |keys| Ok(keys.add_masks(x.to_host()?)))
     }
 
     /// [`product`](Self::product) of shares in device memory, where the result stays.
@@ -93,7 +93,7 @@ impl<C: Channel> Session<C> {
         let (plan, keys, x_hat) = self.open_inputs(q, Task::Product, bundle, inputs, |keys| {
             // Both factors take one copy.
             let both = factors.insert(x.followed_by(keys.gate().ring(), &[y])?);
-            Ok(keys.add_masks_in_place(both.to_host()?))
+            Ok(keys.add_masks(both.to_host()?))
         })?;
         self.evaluate_on_device(q, &plan, keys, x_hat, factors.map(|both| both.words))
     }
@@ -163,10 +163,10 @@ impl<C: Channel> Session<C> {
 mod tests {
     use std::time::Duration;
 
-    use runtime::{AnyQueue, Choice, Domain, Settings};
+    use runtime::AnyQueue;
 
     use super::*;
-    use crate::{Dealer, Gate, GateKind, memory_pair};
+    use crate::{Dealer, Gate, GateKind, memory_pair, testing::queues};
 
     const COUNT: usize = 8224;
 
@@ -190,8 +190,7 @@ mod tests {
     /// Words of 64 KiB and more: copied without a seed, and from the middle of a seed's rows.
     #[test]
     fn slices_with_and_without_a_seed_give_the_words_of_shares_in_host_memory() {
-        let open = |choice| runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0;
-        let [host, device] = [Choice::Cpu, Choice::Sim].map(open);
+        let [host, device] = queues();
         let gates = [
             (Gate::product(37).unwrap(), Task::Product),
             (Gate::truncate_reduce(40, 9).unwrap(), Task::TruncateReduce),

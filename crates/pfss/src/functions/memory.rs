@@ -113,7 +113,7 @@ impl<Q: FssOps> Memory for HostMemory<'_, Q> {
     }
 
     fn add_masks(&self, keys: &[MaskedKeys], x: &Words) -> Result<Vec<Vec<u64>>, PfssError> {
-        Ok(keys.iter().map(|keys| keys.add_masks(x)).collect())
+        Ok(keys.iter().map(|keys| keys.add_masks(x.to_vec())).collect())
     }
 
     fn finish(&self, pending: Pending, _: Party, _: Ring, (bits, words): (&[u32], &[u64])) -> Result<Words, PfssError> {
@@ -185,7 +185,7 @@ impl<'q, Q: FssOps> Memory for DeviceMemory<'q, Q> {
 
     fn add_masks(&self, keys: &[MaskedKeys], x: &Self::Shares) -> Result<Vec<Vec<u64>>, PfssError> {
         let x = Words::new(x.to_host()?);
-        Ok(keys.iter().map(|keys| keys.add_masks(&x)).collect())
+        Ok(keys.iter().map(|keys| keys.add_masks(x.to_vec())).collect())
     }
 
     fn finish(

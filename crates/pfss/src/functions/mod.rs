@@ -37,7 +37,7 @@ mod fit;
 mod library;
 pub(crate) mod memory;
 mod minimax;
-mod run;
+pub(crate) mod run;
 mod special;
 mod table;
 mod wired;
@@ -159,22 +159,26 @@ impl FixedGates {
         Ok(Self { shift: self.shift.in_one_round()?, ..self })
     }
 
-    /// The gates that need keys.
-    pub(crate) fn with_keys(&self) -> impl Iterator<Item = &Gate> {
+    /// The gates that need keys, in the order of [`FixedBundles`].
+    pub fn gates(&self) -> impl Iterator<Item = &Gate> {
         [&self.suf].into_iter().chain(self.shift.gate())
     }
 
     /// Bits that one element sends each party, rounds, and bits of keys: the sum over both gates.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        self.with_keys().map(Gate::cost).fold(Cost::default(), |sum, cost| sum.then(cost))
+        self.gates().map(Gate::cost).fold(Cost::default(), Cost::then)
     }
 
     /// Bytes that each party sends for `count` elements, step digests included, and rounds.
     pub(crate) fn traffic(&self, count: usize) -> (u64, u64) {
-        let gates = self.with_keys().map(|gate| gate.traffic(count));
-        gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+        total_traffic(self.gates().map(|gate| gate.traffic(count)))
     }
+}
+
+/// The sums of bytes and rounds.
+pub(crate) fn total_traffic(each: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
+    each.into_iter().fold((0, 0), |(bytes, rounds), each| (bytes + each.0, rounds + each.1))
 }
 
 /// The range of a function before its shift: its fitted pieces, and the tail above them.
@@ -280,15 +284,8 @@ impl Spline<'_> {
         let outputs = Outputs { fitted: range, slope };
         outputs.within(self.inputs)?.gap_cert(self.n)?;
         let pieces = self.order(ring, fitted, slope.cast_unsigned());
-        let spec = crate::suf::SufSpec {
-            n: self.n,
-            degree: self.degree,
-            words: vec!["y".to_owned()],
-            bools: Vec::new(),
-            preds: Vec::new(),
-            pieces,
-        };
-        Ok(FixedFn { desc: SufDesc::new(spec)?, shift, inputs: self.inputs, outputs })
+        let desc = SufDesc::of_polynomials(self.n, self.degree, "y", pieces)?;
+        Ok(FixedFn { desc, shift, inputs: self.inputs, outputs })
     }
 
     /// The number that the fixed-point input `x` stands for.
@@ -309,7 +306,7 @@ impl Spline<'_> {
     }
 
     /// All pieces in the unsigned order of their starts.
-    fn order(&self, ring: Ring, fitted: Vec<(i64, Vec<u64>)>, slope: u64) -> Vec<crate::suf::Piece> {
+    fn order(&self, ring: Ring, fitted: Vec<(i64, Vec<u64>)>, slope: u64) -> Vec<(u64, Vec<u64>)> {
         let above = match self.above {
             Tail::Zero => Vec::new(),
             Tail::Identity => vec![0, slope],
@@ -325,7 +322,6 @@ impl Spline<'_> {
         all.push((ring.reduce(last.cast_unsigned()), above));
         all.push((half, Vec::new()));
         all.sort_by_key(|&(start, _)| start);
-        let piece = |(start, poly)| crate::suf::Piece { start, polys: vec![poly], bools: Vec::new() };
-        all.into_iter().map(piece).collect()
+        all
     }
 }

@@ -40,9 +40,14 @@ impl Dealer {
 impl FixedBundles {
     /// The bundles in the order in which their gates run.
     fn in_order(self) -> impl FnMut() -> Result<KeyBundle, PfssError> {
-        let mut bundles = [Some(self.suf), self.shift].into_iter().flatten();
-        move || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
+        in_turn([Some(self.suf), self.shift].into_iter().flatten())
     }
+}
+
+/// A source of bundles for gates that read their keys when they run.
+pub(crate) fn in_turn(bundles: impl IntoIterator<Item = KeyBundle>) -> impl FnMut() -> Result<KeyBundle, PfssError> {
+    let mut bundles = bundles.into_iter();
+    move || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
 }
 
 impl FixedGates {

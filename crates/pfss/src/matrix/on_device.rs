@@ -12,6 +12,7 @@ use crate::{
     Channel, DeviceShares, PfssError, Session,
     device_shares::arithmetic::{Mask, check_count, masked},
     secret::{
+        masking::add_masks,
         seed::Seed,
         staging::{StagedSecret, copy_on},
     },
@@ -129,13 +130,13 @@ impl MatrixTriple {
             // The host has the masks, and adds them to the shares that it sends.
             _ => {
                 let ([a, b], product) = self.into_masks();
-                let (x, y) = match y {
-                    Second::OnDevice(y) => (x.followed_by(ring, &[y])?.to_host()?, &[][..]),
-                    Second::OnHost(y) => (x.to_host()?, y),
+                let mine = match y {
+                    Second::OnDevice(y) => add_masks(ring, x.followed_by(ring, &[y])?.to_host()?, [&a[..], &b]),
+                    Second::OnHost(y) => {
+                        let x = add_masks(ring, x.to_host()?, [&a[..]]);
+                        [x, add_masks(ring, y, [&b[..]])].concat()
+                    }
                 };
-                let shares = Words::new(x);
-                let masked = shares.iter().chain(y).zip(a.iter().chain(b.iter()));
-                let mine = masked.map(|(&share, &mask)| ring.add(share, mask)).collect();
                 return Ok((mine, Unmultiplied::Held([a, b], product)));
             }
         };
@@ -147,10 +148,8 @@ impl MatrixTriple {
                 masked(q, ring, &[x, (y.view(), Mask::Device(b.view()))])?.download()?
             }
             Second::OnHost(y) => {
-                let (mut mine, b) =
-                    (masked(q, ring, &[x])?.download()?, expand(&shares.seed, ring, Section::Right, right));
-                mine.extend(y.iter().zip(b.iter()).map(|(&y, &mask)| ring.add(y, mask)));
-                mine
+                let b = expand(&shares.seed, ring, Section::Right, right);
+                [masked(q, ring, &[x])?.download()?, add_masks(ring, y, [&b[..]])].concat()
             }
         };
         Ok((mine, Unmultiplied::Expanded(shares)))
@@ -174,18 +173,16 @@ pub(super) fn expanded<'q, Q: FssOps>(
 #[cfg(test)]
 mod tests {
     use backend_api::Queue as _;
-    use runtime::{Choice, Domain, Settings};
 
     use super::*;
-    use crate::{Dealer, MatrixShape};
+    use crate::{Dealer, MatrixShape, testing::queues};
 
     /// Triples of every form: in bytes of version 1, with few words of a seed, and with many.
     ///
     /// The masks that the host has added are returned, and expanded once.
     #[test]
     fn factors_are_masked_by_the_shares_that_the_host_adds() {
-        let open = |choice| runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0;
-        let (queues, ring) = ([Choice::Cpu, Choice::Sim].map(open), Ring::new(43).unwrap());
+        let (queues, ring) = (queues(), Ring::new(43).unwrap());
         for (rows, inner) in [(2, 3), (103, 81), (3, 2731)] {
             let shape = MatrixShape { batch: 1, rows, inner, cols: 3 };
             let [left, right, out] = shape.lens();

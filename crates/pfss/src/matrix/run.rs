@@ -8,7 +8,9 @@ use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::{MatrixShape, MatrixTriple, opened::Opened, shares::ProductShare};
-use crate::{Channel, Party, PfssError, Session, error::check_len, gate::check_ring, spent};
+use crate::{
+    Channel, Party, PfssError, Session, error::check_len, gate::check_ring, secret::masking::add_masks, spent,
+};
 
 impl<C: Channel> Session<C> {
     /// Shares of the products `x y`, from shares of both factors, all in the ring of the triple.
@@ -35,8 +37,7 @@ impl<C: Channel> Session<C> {
             session.record_triple(&triple);
             // Both masked factors are opened in one round.
             let ([a, b], product) = triple.into_masks();
-            let masks = a.iter().chain(b.iter());
-            let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| ring.add(*x, *mask)).collect();
+            let mine = add_masks(ring, [x, y].concat(), [&a[..], &b]);
             let opened = session.open_words(q, ring, &mine)?;
             let (x_hat, y_hat) = opened.split_at(left);
             // The host has masked the factors, since it makes the messages. A device expands large shares again.

@@ -126,15 +126,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 pub(crate) mod tests {
     use backend_api::Queue as _;
-    use runtime::{AnyBuf, AnyQueue, Choice, Domain, Settings};
+    use runtime::{AnyBuf, AnyQueue, Choice};
 
     use super::*;
-    use crate::PfssError;
-
-    fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
-        let settings = Settings { mem_limit_bytes, ..Settings::default() };
-        runtime::open_with(&settings, Some(Domain::Pfss), Some(choice)).unwrap().0
-    }
+    use crate::{PfssError, testing::open};
 
     /// A queue whose budget is 4 KiB.
     fn small() -> AnyQueue {

@@ -60,7 +60,7 @@ impl Exponential {
     /// The gates that need keys, in the order in which they run.
     pub(super) fn gates(&self) -> Vec<&Gate> {
         match self {
-            Self::Spline(_, gates) => gates.with_keys().collect(),
+            Self::Spline(_, gates) => gates.gates().collect(),
             Self::Table(_, gates) => gates.gates().into(),
         }
     }

@@ -34,8 +34,8 @@ pub use layout::{LayoutError, RowLayout};
 use crate::{
     AutoTrunc, GapCert, Gate, PfssError, RangeError, SignedRange,
     error::check_len,
-    functions::{Accuracy, FixedFn, FixedGates, RING_BITS, reciprocal_octaves},
-    suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+    functions::{Accuracy, FixedFn, FixedGates, RING_BITS, reciprocal_octaves, total_traffic},
+    suf::{BoolMode, CoeffMode, PredProgram, SufDesc, SufError, SufModes, SufProgram},
 };
 use exponential::Exponential;
 
@@ -207,7 +207,7 @@ impl SecureSoftmaxPlan {
         let (active, rows) = (self.layout.active(), self.live_rows());
         let mut deals: Vec<(Gate, usize)> = self.comparisons().map(|(gate, count)| (gate.clone(), count)).collect();
         deals.extend(self.exp.gates().into_iter().map(|gate| (gate.clone(), active)));
-        deals.extend(self.inverse_gates.with_keys().map(|gate| (gate.clone(), rows)));
+        deals.extend(self.inverse_gates.gates().map(|gate| (gate.clone(), rows)));
         deals.extend([(self.product.clone(), active), (self.shift.0.clone(), active)]);
         deals
     }
@@ -219,8 +219,7 @@ impl SecureSoftmaxPlan {
         let tournament = self.comparisons().map(|(gate, count)| gate.traffic(count));
         let functions = [self.exp.traffic(active), self.inverse_gates.traffic(rows)];
         let products = [self.product.traffic(active), self.shift.0.traffic(active)];
-        let all = tournament.chain(functions).chain(products);
-        all.fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
+        total_traffic(tournament.chain(functions).chain(products))
     }
 
     /// The softmax of packed logits in the clear, exactly as shares compute it.
@@ -257,16 +256,8 @@ fn distances(logits: SignedRange) -> Result<SignedRange, PfssError> {
 
 /// `max(x, 0)` of `bits` bits in a ring of `n` bits, as a descriptor of one round.
 fn relu_by_payload(n: u32, bits: u32) -> Result<Gate, PfssError> {
-    let piece = |start, poly| Piece { start, polys: vec![poly], bools: Vec::new() };
-    let spec = SufSpec {
-        n,
-        degree: 1,
-        words: vec!["y".to_owned()],
-        bools: Vec::new(),
-        preds: Vec::new(),
-        pieces: vec![piece(0, vec![0, 1]), piece(1 << (n - 1), Vec::new())],
-    };
-    Ok(Gate::suf(SufProgram::within(SufDesc::new(spec)?, BY_PAYLOAD, SignedRange::of_bits(bits))?))
+    let desc = SufDesc::of_polynomials(n, 1, "y", [(0, vec![0, 1]), (1 << (n - 1), Vec::new())])?;
+    Ok(Gate::suf(SufProgram::within(desc, BY_PAYLOAD, SignedRange::of_bits(bits))?))
 }
 
 /// Comparisons per round of the tournament: half the elements left in each row, rounded down.

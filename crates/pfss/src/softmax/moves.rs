@@ -1,24 +1,34 @@
 //! Moves of shares to other public places, and sums of rows, in either memory.
 
+use core::ops::Range;
+
 use backend_api::ops::{fss::FssOps, tensor::TensorOps};
 
 use crate::{
     PfssError,
+    device_shares::arrange::indices,
     functions::memory::{DeviceMemory, HostMemory, Memory, Words},
+    secret::staging::StagedSecret,
 };
 
 /// A memory in which shares are moved, and rows are summed.
 ///
 /// Lengths and places fit by construction.
 pub(super) trait Moves: Memory {
+    /// Lists of places, one after the other, where moves read them.
+    type Lists;
+
+    /// Takes lists of places, or of `None` for a 0. They are public.
+    fn lists(&self, places: Vec<Option<u32>>) -> Result<Self::Lists, PfssError>;
+
     /// The first share of each pair, and the second.
     fn unzipped(&self, x: &Self::Shares) -> Result<[Self::Shares; 2], PfssError>;
 
     /// The shares of `x` and then of `y`.
     fn joined(&self, x: &Self::Shares, y: &Self::Shares) -> Result<Self::Shares, PfssError>;
 
-    /// The share at each place, or 0 for `None`.
-    fn gathered(&self, x: &Self::Shares, places: &[Option<u32>]) -> Result<Self::Shares, PfssError>;
+    /// The share at each place of a list, or 0 for `None`.
+    fn gathered(&self, x: &Self::Shares, lists: &Self::Lists, list: Range<usize>) -> Result<Self::Shares, PfssError>;
 
     /// Each share `times` times in a row.
     fn repeated(&self, x: &Self::Shares, times: usize) -> Result<Self::Shares, PfssError>;
@@ -28,6 +38,12 @@ pub(super) trait Moves: Memory {
 }
 
 impl<Q: FssOps> Moves for HostMemory<'_, Q> {
+    type Lists = Vec<Option<u32>>;
+
+    fn lists(&self, places: Vec<Option<u32>>) -> Result<Self::Lists, PfssError> {
+        Ok(places)
+    }
+
     fn unzipped(&self, x: &Words) -> Result<[Words; 2], PfssError> {
         let pairs = x.as_chunks::<2>().0;
         let [first, second] = [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect());
@@ -38,8 +54,8 @@ impl<Q: FssOps> Moves for HostMemory<'_, Q> {
         Ok(Words::new([&x[..], y].concat()))
     }
 
-    fn gathered(&self, x: &Words, places: &[Option<u32>]) -> Result<Words, PfssError> {
-        Ok(Words::new(places.iter().map(|place| place.map_or(0, |place| x[place as usize])).collect()))
+    fn gathered(&self, x: &Words, lists: &Self::Lists, list: Range<usize>) -> Result<Words, PfssError> {
+        Ok(Words::new(lists[list].iter().map(|place| place.map_or(0, |place| x[place as usize])).collect()))
     }
 
     fn repeated(&self, x: &Words, times: usize) -> Result<Words, PfssError> {
@@ -55,7 +71,16 @@ impl<Q: FssOps> Moves for HostMemory<'_, Q> {
     }
 }
 
-impl<Q: FssOps + TensorOps> Moves for DeviceMemory<'_, Q> {
+impl<'q, Q: FssOps + TensorOps> Moves for DeviceMemory<'q, Q> {
+    type Lists = StagedSecret<'q, Q, u32>;
+
+    fn lists(&self, places: Vec<Option<u32>>) -> Result<Self::Lists, PfssError> {
+        if places.is_empty() {
+            return Ok(StagedSecret::alloc(self.0, 0)?); // without a copy
+        }
+        Ok(StagedSecret::upload_parts(self.0, &[&indices(&places)], &[])?)
+    }
+
     fn unzipped(&self, x: &Self::Shares) -> Result<[Self::Shares; 2], PfssError> {
         let pairs = x.len() / 2;
         Ok([x.every_other(0, pairs)?, x.every_other(1, pairs)?])
@@ -65,8 +90,8 @@ impl<Q: FssOps + TensorOps> Moves for DeviceMemory<'_, Q> {
         x.followed_by(x.narrower_ring(y), &[y])
     }
 
-    fn gathered(&self, x: &Self::Shares, places: &[Option<u32>]) -> Result<Self::Shares, PfssError> {
-        x.gathered(places)
+    fn gathered(&self, x: &Self::Shares, lists: &Self::Lists, list: Range<usize>) -> Result<Self::Shares, PfssError> {
+        x.gathered_at(lists.slice(list)?)
     }
 
     fn repeated(&self, x: &Self::Shares, times: usize) -> Result<Self::Shares, PfssError> {

@@ -6,7 +6,10 @@ use super::{HALF, SecureSoftmaxPlan, distances, exponential::Exponential, moves:
 use crate::{
     Channel, Dealer, DeviceShares, Gate, KeyBundle, PfssError, Session, Task,
     error::check_len,
-    functions::memory::{DeviceMemory, HostMemory, Words},
+    functions::{
+        memory::{DeviceMemory, HostMemory, Words},
+        run::in_turn,
+    },
 };
 
 impl Dealer {
@@ -56,9 +59,7 @@ impl<C: Channel> Session<C> {
             }
             bundle.check_use(gate.kind(), *count)?;
         }
-        let mut bundles = bundles.into_iter();
-        let left = || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
-        self.softmax_from(q, plan, left, x)
+        self.softmax_from(q, plan, in_turn(bundles), x)
     }
 
     /// [`softmax`](Self::softmax) with keys that are read when their gate runs.
@@ -86,7 +87,7 @@ impl<C: Channel> Session<C> {
     /// The result has the ring of 64 bits. The messages, the spending of keys and the words of the
     /// result are the same, so that the other party may call either. The shares may be in a ring of
     /// fewer bits that has all bits of the comparisons. The host copies lists of public places to
-    /// the device, unless all rows have the same length, a power of two.
+    /// the device, in one copy, unless all rows have the same length, a power of two.
     ///
     /// # Errors
     /// [`PfssError::WrongParty`] for shares of the other party, [`PfssError::WiderRing`] for shares
@@ -128,8 +129,8 @@ impl<C: Channel> Session<C> {
         };
 
         // Distances from the maxima are at least 0, in the ring that the exponentials take them in.
-        let rows = Rows::live(&plan.layout);
-        let maxima = self.row_maxima(memory, plan, &mut keys, x)?;
+        let rows = Rows::live(memory, &plan.layout)?;
+        let maxima = self.row_maxima(memory, (plan, &rows), &mut keys, x)?;
         let distances = memory.sub(rows.spread(memory, maxima.as_ref().unwrap_or(x))?, x)?;
         drop(maxima);
         // Exponentials, and the reciprocal of the sum of each row.
@@ -157,20 +158,19 @@ impl<C: Channel> Session<C> {
     fn row_maxima<M: Moves, E: From<PfssError>>(
         &mut self,
         memory: &M,
-        plan: &SecureSoftmaxPlan,
+        (plan, rows): (&SecureSoftmaxPlan, &Rows<M>),
         keys: &mut impl FnMut() -> Result<KeyBundle, E>,
         x: &M::Shares,
     ) -> Result<Option<M::Shares>, E> {
         let within = Task::ReluWithin(distances(plan.logits)?);
-        let (mut rows, mut left) = (Rows::live(&plan.layout), None);
-        for &count in &plan.tournament {
+        let mut left = None;
+        for (round, &count) in plan.tournament.iter().enumerate() {
             let relu = if plan.last_relu(count).is_some() { Task::Suf } else { within };
             let all = left.as_ref().unwrap_or(x);
-            let [a, b] = rows.pairs(memory, all)?;
+            let [a, b] = rows.pairs(memory, round, all)?;
             let difference = memory.sub(a, &b)?;
             let positive = memory.run_in_place(self, relu, keys()?, difference)?;
-            left = Some(rows.advance(memory, memory.add(positive, &b)?, all)?);
-            rows = rows.next();
+            left = Some(rows.advance(memory, round, memory.add(positive, &b)?, all)?);
         }
         Ok(left)
     }

@@ -117,6 +117,18 @@ impl SufDesc {
         Ok(Self { ring, spec })
     }
 
+    /// A descriptor of one word, of a polynomial on each piece from its start on.
+    pub(crate) fn of_polynomials(
+        n: u32,
+        degree: u32,
+        word: &str,
+        pieces: impl IntoIterator<Item = (u64, Vec<u64>)>,
+    ) -> Result<Self, SufError> {
+        let piece = |(start, poly)| Piece { start, polys: vec![poly], bools: Vec::new() };
+        let (words, pieces) = (vec![word.to_owned()], pieces.into_iter().map(piece).collect());
+        Self::new(SufSpec { n, degree, words, bools: Vec::new(), preds: Vec::new(), pieces })
+    }
+
     /// The ring of input and output words.
     #[must_use]
     pub const fn ring(&self) -> Ring {

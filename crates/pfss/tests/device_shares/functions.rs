@@ -28,9 +28,7 @@ impl Function<'_> {
     /// Both parties' bundles for `count` inputs.
     fn deal(self, mut dealer: Dealer, q: &AnyQueue, count: usize) -> [Vec<KeyBundle>; 2] {
         let deals: Vec<_> = match self {
-            Self::Spline(gates) => {
-                [Some(&gates.suf), gates.shift.gate()].into_iter().flatten().map(|gate| (gate.clone(), count)).collect()
-            }
+            Self::Spline(gates) => gates.gates().map(|gate| (gate.clone(), count)).collect(),
             Self::Table(gates) => gates.gates().map(|gate| (gate.clone(), count)).into(),
             Self::Softmax(plan) => plan.deals(),
         };

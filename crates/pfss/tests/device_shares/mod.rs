@@ -5,6 +5,7 @@ mod functions;
 mod gates;
 mod matrices;
 mod refused;
+mod wiping;
 
 use std::{fmt::Debug, time::Duration};
 

@@ -28,8 +28,8 @@ use core_types::Ring;
 
 use crate::{
     AutoTrunc, Cost, GapCert, Gate, PfssError, RangeError, SignedRange,
-    functions::{Outputs, RING_BITS},
-    suf::{Piece, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+    functions::{Outputs, RING_BITS, total_traffic},
+    suf::{SufDesc, SufError, SufModes, SufProgram},
 };
 
 pub use run::{TableBundles, run_table_lockstep};
@@ -194,17 +194,9 @@ impl TableFn {
             let at_least = ring.reduce(first.wrapping_add((least - start).cast_unsigned()));
             let poly = if is_split { vec![at_least, 1] } else { vec![first] };
             let start = (start.max(least) - least).cast_unsigned();
-            pieces.push(Piece { start, polys: vec![poly], bools: Vec::new() });
+            pieces.push((start, poly));
         }
-        let spec = SufSpec {
-            n: bits,
-            degree: 1,
-            words: vec!["line".to_owned()],
-            bools: Vec::new(),
-            preds: Vec::new(),
-            pieces,
-        };
-        Ok(SufDesc::new(spec)?)
+        Ok(SufDesc::of_polynomials(bits, 1, "line", pieces)?)
     }
 }
 
@@ -238,8 +230,7 @@ impl TableGates {
     /// Exact; as in [`cost`](Self::cost), both look-ups share their rounds, and so the digests.
     #[must_use]
     pub fn traffic(&self, count: usize) -> (u64, u64) {
-        let gates = self.gates().map(|gate| gate.traffic(count));
-        let (bytes, rounds) = gates.into_iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let (bytes, rounds) = total_traffic(self.gates().map(|gate| gate.traffic(count)));
         let shared = self.lookup.cost().rounds;
         (bytes - STEP_DIGEST * shared, rounds - shared)
     }

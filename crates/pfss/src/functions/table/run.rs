@@ -5,7 +5,10 @@ use backend_api::ops::fss::FssOps;
 use super::TableGates;
 use crate::{
     Channel, Dealer, DeviceShares, KeyBundle, Party, Pending, PfssError, Session, Shares, Step, Task,
-    functions::memory::{DeviceMemory, HostMemory, Memory, Words},
+    functions::{
+        memory::{DeviceMemory, HostMemory, Memory, Words},
+        run::in_turn,
+    },
     run_lockstep,
 };
 
@@ -13,14 +16,7 @@ use crate::{
 ///
 /// It is made from one bundle for each of [`TableGates::gates`], in that order.
 #[derive(Debug)]
-pub struct TableBundles {
-    truncation: KeyBundle,
-    index: KeyBundle,
-    constants: KeyBundle,
-    slopes: KeyBundle,
-    product: KeyBundle,
-    shift: KeyBundle,
-}
+pub struct TableBundles([KeyBundle; 6]);
 
 impl TryFrom<Vec<KeyBundle>> for TableBundles {
     type Error = PfssError;
@@ -30,28 +26,15 @@ impl TryFrom<Vec<KeyBundle>> for TableBundles {
     /// # Errors
     /// [`PfssError::Length`] for any number but six.
     fn try_from(bundles: Vec<KeyBundle>) -> Result<Self, PfssError> {
-        let refused = |got: usize| PfssError::Length { what: "bundles", expected: Self::COUNT, got };
-        let all = <[KeyBundle; Self::COUNT]>::try_from(bundles).map_err(|bundles| refused(bundles.len()))?;
-        let [truncation, index, constants, slopes, product, shift] = all;
-        Ok(Self { truncation, index, constants, slopes, product, shift })
+        let refused = |got: usize| PfssError::Length { what: "bundles", expected: 6, got };
+        bundles.try_into().map(Self).map_err(|bundles: Vec<KeyBundle>| refused(bundles.len()))
     }
 }
 
 /// The bundles in the order of [`TableGates::gates`].
 impl From<TableBundles> for Vec<KeyBundle> {
     fn from(bundles: TableBundles) -> Self {
-        let TableBundles { truncation, index, constants, slopes, product, shift } = bundles;
-        vec![truncation, index, constants, slopes, product, shift]
-    }
-}
-
-impl TableBundles {
-    /// Their number.
-    const COUNT: usize = 6;
-
-    /// The bundles in the order of [`TableGates::gates`].
-    fn all(&self) -> [&KeyBundle; 6] {
-        [&self.truncation, &self.index, &self.constants, &self.slopes, &self.product, &self.shift]
+        bundles.0.into()
     }
 }
 
@@ -75,7 +58,7 @@ impl Dealer {
 impl TableGates {
     /// Checks that the bundles are for `count` evaluations by these gates.
     fn check(&self, bundles: &TableBundles, count: usize) -> Result<(), PfssError> {
-        for (gate, bundle) in self.gates().into_iter().zip(bundles.all()) {
+        for (gate, bundle) in self.gates().into_iter().zip(&bundles.0) {
             if bundle.gate() != gate {
                 return Err(PfssError::Program);
             }
@@ -108,11 +91,8 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         gates.check(&bundles, x.len())?;
-        bundles.all().into_iter().try_for_each(|bundle| self.admit(&bundle.header))?;
-        let bundles: Vec<KeyBundle> = bundles.into();
-        let mut bundles = bundles.into_iter();
-        let left = || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
-        self.table_function_from(q, gates, left, x)
+        bundles.0.iter().try_for_each(|bundle| self.admit(&bundle.header))?;
+        self.table_function_from(q, gates, in_turn(bundles.0), x)
     }
 
     /// [`table_function`](Self::table_function) with keys that are read when their gate runs.
@@ -231,24 +211,24 @@ pub fn run_table_lockstep<Q: FssOps>(
     x: [&[u64]; 2],
 ) -> Result<[Vec<u64>; 2], PfssError> {
     bundles.iter().zip(x).try_for_each(|(bundles, x)| gates.check(bundles, x.len()))?;
-    let [zero, one] = bundles;
+    let [mut zero, mut one] = bundles.map(|bundles| in_turn(bundles.0));
+    let mut keys = || Ok::<_, PfssError>([zero()?, one()?]);
     let words = |shares: [Shares; 2]| shares.map(|shares| Words::new(shares.words));
     // The line of each input, which is counted from the first input of a cell.
     let origin = Party::BOTH.map(|party| party.public(gates.origin));
     let counted = [0, 1].map(|party| Words::new(x[party].iter().map(|x| x.wrapping_sub(origin[party])).collect()));
-    let cells = [zero.truncation, one.truncation];
-    let cells = words(run_lockstep(q, Task::TruncateReduce, cells, [&counted[0], &counted[1]])?);
-    let lines = words(run_lockstep(q, Task::Suf, [zero.index, one.index], [&cells[0], &cells[1]])?);
+    let cells = words(run_lockstep(q, Task::TruncateReduce, keys()?, [&counted[0], &counted[1]])?);
+    let lines = words(run_lockstep(q, Task::Suf, keys()?, [&cells[0], &cells[1]])?);
     let ([constants, slopes], at) = (gates.lookups(), [&lines[0][..], &lines[1][..]]);
-    let constants = words(run_lockstep(q, constants, [zero.constants, one.constants], at)?);
-    let slopes = words(run_lockstep(q, slopes, [zero.slopes, one.slopes], at)?);
+    let constants = words(run_lockstep(q, constants, keys()?, at)?);
+    let slopes = words(run_lockstep(q, slopes, keys()?, at)?);
     // Its value.
     let factors = [0, 1].map(|party| Words::new([&slopes[party][..], x[party]].concat()));
-    let rise = words(run_lockstep(q, Task::Product, [zero.product, one.product], [&factors[0], &factors[1]])?);
+    let rise = words(run_lockstep(q, Task::Product, keys()?, [&factors[0], &factors[1]])?);
     let sum = |(constant, rise): (&u64, &u64)| constant.wrapping_add(*rise);
     let values = [0, 1].map(|party| Words::new(constants[party].iter().zip(&*rise[party]).map(sum).collect()));
     let shift = Task::GapArs(gates.shift.1);
-    Ok(run_lockstep(q, shift, [zero.shift, one.shift], [&values[0], &values[1]])?.map(|shares| shares.words))
+    Ok(run_lockstep(q, shift, keys()?, [&values[0], &values[1]])?.map(|shares| shares.words))
 }
 
 /// The step of a gate that opens something.

@@ -28,9 +28,7 @@ impl WiredFn {
     /// [`PfssError::Suf`] for other fraction bits and for `n` above 64, [`PfssError::Range`] for a
     /// ring without room for the inputs.
     pub fn gelu(n: u32, fraction_bits: u32) -> Result<Self, PfssError> {
-        let function = gelu(Accuracy::recommended(fraction_bits))?;
-        let inputs = function.inputs();
-        Self::new(function, n, 0, inputs)
+        Self::whole(gelu(Accuracy::recommended(fraction_bits))?, n)
     }
 
     /// [`silu`](crate::functions::silu) for the inputs and rings of [`gelu`](Self::gelu).
@@ -41,9 +39,7 @@ impl WiredFn {
     /// # Errors
     /// As [`gelu`](Self::gelu).
     pub fn silu(n: u32, fraction_bits: u32) -> Result<Self, PfssError> {
-        let function = silu(Accuracy::recommended(fraction_bits))?;
-        let inputs = function.inputs();
-        Self::new(function, n, 0, inputs)
+        Self::whole(silu(Accuracy::recommended(fraction_bits))?, n)
     }
 
     /// `exp(-t)` for `t >= 0`, by [`neg_exp`], with 8 to 20 fraction bits.
@@ -79,9 +75,7 @@ impl WiredFn {
         check_fraction_bits(fraction_bits)?;
         let accuracy = Accuracy::recommended_by_octave(fraction_bits);
         let count = max.next_power_of_two().trailing_zeros().max(1);
-        let function = reciprocal_octaves(accuracy, fraction_bits, count)?;
-        let inputs = function.inputs();
-        Self::new(function, n, 0, inputs)
+        Self::whole(reciprocal_octaves(accuracy, fraction_bits, count)?, n)
     }
 
     /// The reciprocal square root `1 / sqrt(x / divisor)` for `1/16 <= x / divisor <= 256`.

@@ -19,7 +19,7 @@ mod run;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
-use super::{FixedFn, FixedGates, RING_BITS};
+use super::{FixedFn, FixedGates, RING_BITS, total_traffic};
 use crate::{
     AutoTrunc, Cost, GapCert, Gate, PfssError, SignedRange,
     suf::{SufError, SufModes},
@@ -86,6 +86,12 @@ struct Lift {
 }
 
 impl WiredFn {
+    /// A function of all its inputs, of `n` bits.
+    fn whole(function: FixedFn, n: u32) -> Result<Self, PfssError> {
+        let inputs = function.inputs();
+        Self::new(function, n, 0, inputs)
+    }
+
     /// A function of `floor(x / 2^dropped)` for inputs `x` of `n` bits in a range.
     fn new(function: FixedFn, n: u32, dropped: u32, inputs: SignedRange) -> Result<Self, PfssError> {
         let ring = Ring::new(n).ok_or(SufError::RingWidth { got: n })?;
@@ -171,7 +177,7 @@ impl WiredGates {
     /// The first takes the wire; the others have their own input masks. Only the last one masks its
     /// output.
     pub fn gates(&self) -> impl Iterator<Item = &Gate> {
-        self.lift.iter().map(|lift| &lift.gate).chain(self.function.with_keys())
+        self.lift.iter().map(|lift| &lift.gate).chain(self.function.gates())
     }
 
     /// Bits that one element sends each party, rounds, and bits of keys: the sum over all gates.
@@ -179,15 +185,14 @@ impl WiredGates {
     /// The wire is open before, and the output is opened in its own ring and round.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        let sum = self.gates().map(Gate::cost).fold(Cost::default(), |sum, cost| sum.then(cost));
+        let sum = self.gates().map(Gate::cost).fold(Cost::default(), Cost::then);
         Cost { input_bits: sum.input_bits - self.open_bits() + u64::from(self.ring.bits()), ..sum }
     }
 
     /// Bytes that each party sends for `count` elements, step digests included, and rounds.
     #[must_use]
     pub fn traffic(&self, count: usize) -> (u64, u64) {
-        let gates = self.gates().map(|gate| gate.traffic(count));
-        let (bytes, rounds) = gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let (bytes, rounds) = total_traffic(self.gates().map(|gate| gate.traffic(count)));
         let opening = |bits: u64| (count as u64 * bits).div_ceil(8);
         (bytes - opening(self.open_bits()) + opening(self.ring.bits().into()), rounds)
     }

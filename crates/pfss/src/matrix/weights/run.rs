@@ -17,7 +17,7 @@ use crate::{
         run::{dimensions, facts},
         shares::{Section, SeededShares, Words, expand},
     },
-    secret::{seed::Seed, staging::copy_on},
+    secret::{masking::add_masks, seed::Seed, staging::copy_on},
     spent,
 };
 
@@ -44,8 +44,7 @@ impl<C: Channel> Session<C> {
             let name = facts(b"pfss opening of weights v1", &nonce, &dimensions(ring, shape.product(0)));
             session.record_digest(&name, y.len());
             let mask = expand(&seed, ring, Section::Right, y.len());
-            let mine: Vec<u64> = y.iter().zip(mask.iter()).map(|(y, mask)| ring.add(*y, *mask)).collect();
-            let opened = session.open_words(q, ring, &mine)?;
+            let opened = session.open_words(q, ring, &add_masks(ring, y, [&mask[..]]))?;
             Ok(OpenedWeights::new(party, (ring, shape), nonce, seed, Words::new(opened)))
         })
     }
@@ -72,7 +71,7 @@ impl<C: Channel> Session<C> {
         let ring = triple.ring;
         let mask = |shares: &SeededShares| {
             let a = expand(&shares.seed, ring, Section::Left, x.len());
-            Ok((x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect(), Some(a)))
+            Ok((add_masks(ring, x, [&a[..]]), Some(a)))
         };
         self.multiply_by_weights(q, triple, x.len(), weights, mask, |opened, words| opened.to_host(q, words))
     }
@@ -103,9 +102,8 @@ impl<C: Channel> Session<C> {
                 let a = expanded(q, &shares.seed, (ring, Section::Left), x.len())?;
                 return Ok((masked(q, ring, &[(x.view(), Mask::Device(a.view()))])?.download()?, None));
             }
-            let (mut mine, a) = (x.to_host()?, expand(&shares.seed, ring, Section::Left, x.len()));
-            mine.iter_mut().zip(a.iter()).for_each(|(x, mask)| *x = ring.add(*x, *mask));
-            Ok((mine, Some(a)))
+            let a = expand(&shares.seed, ring, Section::Left, x.len());
+            Ok((add_masks(ring, x.to_host()?, [&a[..]]), Some(a)))
         };
         let words = self.multiply_by_weights(q, triple, x.len(), weights, mask, |_, words| copy_on(q, words))?;
         Ok(DeviceShares::new(q, party, ring, words))
