@@ -70,6 +70,14 @@ impl Failure {
         matches!(self, Self::Backend(BackendError::DeviceLost { .. }))
     }
 
+    /// The same failure, with its subject.
+    pub(crate) fn of(self, what: &str) -> Self {
+        match self {
+            Self::Backend(error) => Self::Backend(error),
+            failure => Self::Broken(format!("{what}: {failure}")),
+        }
+    }
+
     /// Compares two sequences exactly and names the first difference.
     ///
     /// # Errors

@@ -186,22 +186,24 @@ impl Report {
 /// The specifications of every op set.
 #[must_use]
 pub fn specs() -> Vec<OpSpec> {
-    let mut all = crate::queue::specs();
-    all.extend(crate::circle::specs());
-    all.extend(crate::air::specs());
-    all.extend(crate::channel::specs());
-    all.extend(crate::correction::specs());
-    all.extend(crate::deep::specs());
-    all.extend(crate::factor::specs());
-    all.extend(crate::fri::specs());
-    all.extend(crate::fss::specs());
-    all.extend(crate::linalg::specs());
-    all.extend(crate::merkle::specs());
-    all.extend(crate::optim::specs());
-    all.extend(crate::recurrent::specs());
-    all.extend(crate::stark::specs());
-    all.extend(crate::tensor::specs());
-    all
+    let sets: [fn() -> Vec<OpSpec>; 15] = [
+        crate::queue::specs,
+        crate::circle::specs,
+        crate::air::specs,
+        crate::channel::specs,
+        crate::correction::specs,
+        crate::deep::specs,
+        crate::factor::specs,
+        crate::fri::specs,
+        crate::fss::specs,
+        crate::linalg::specs,
+        crate::merkle::specs,
+        crate::optim::specs,
+        crate::recurrent::specs,
+        crate::stark::specs,
+        crate::tensor::specs,
+    ];
+    sets.into_iter().flat_map(|specs| specs()).collect()
 }
 
 /// Runs the cases of `specs` on `q`, all of them unless the device is lost.

@@ -5,7 +5,7 @@
 mod draw;
 mod grind;
 mod mix;
-mod model;
+pub(crate) mod model;
 
 use crate::OpSpec;
 

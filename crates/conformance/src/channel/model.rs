@@ -77,13 +77,13 @@ pub(super) fn random_words(len: usize, salt: u32) -> Vec<u32> {
     (0..len as u32).map(|i| words_of(hash(&[&salt.to_le_bytes(), &i.to_le_bytes()]))[0]).list()
 }
 
-fn hash(parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Blake2s256::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize().into()
 }
 
-fn words_of(bytes: [u8; 32]) -> [u32; 8] {
+pub(crate) fn words_of(bytes: [u8; 32]) -> [u32; 8] {
     core::array::from_fn(|i| u32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[4 * i + k])))
 }
 

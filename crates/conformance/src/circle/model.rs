@@ -56,6 +56,18 @@ pub(crate) fn stored_point(log_size: u32, p: usize) -> CirclePoint<M31> {
     if natural < half { index.to_point() } else { (-index).to_point() }
 }
 
+/// The x-coordinates of all layers of a canonic domain in turn, and a one after them.
+pub(crate) fn layer_coordinates(log_size: u32) -> Vec<M31> {
+    let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).list();
+    let mut all = Vec::new();
+    while !layer.is_empty() {
+        all.extend(&layer);
+        layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).list();
+    }
+    all.push(M31::ONE);
+    all
+}
+
 /// The first `2^log_size` basis values at `point`.
 ///
 /// They are products of `y, x, pi(x), pi(pi(x)), ...`, selected by the bits of the index.

@@ -7,12 +7,12 @@ use backend_api::{
     ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
 };
 use core_types::{
-    circle::{CirclePoint, double_x},
+    circle::CirclePoint,
     field::{M31, Twiddle},
     params::circle::{CircleExtendParams, CircleFftParams, CircleTwiddleParams},
 };
 
-use super::model::{ElementStream, stored_point, value_at};
+use super::model::{ElementStream, layer_coordinates, stored_point, value_at};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Sizes checked on a sample of points.
@@ -198,15 +198,8 @@ pub(super) fn twiddles() -> OpSpec {
             Case::new(format!("2^{log_size} points"), move |q| {
                 let tree = tree(q, log_size)?;
                 let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
-                let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
-                let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).list();
-                while !layer.is_empty() {
-                    expected.extend(&layer);
-                    layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).list();
-                }
-                expected.push(M31::ONE);
                 let got: Vec<M31> = forward.iter().map(|t| t.factor()).list();
-                Failure::unless_equal(&expected, &got)?;
+                Failure::unless_equal(&layer_coordinates(log_size), &got)?;
                 let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).list();
                 Failure::unless_equal(&vec![M31::ONE; products.len()], &products)
             })

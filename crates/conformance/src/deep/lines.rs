@@ -14,12 +14,12 @@ use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, li
 /// Terms in batches of given sizes.
 ///
 /// Their points, values and powers are at random places.
-struct Claims {
-    terms: Vec<DeepTerm>,
-    batches: Vec<DeepBatch>,
-    points: Vec<QM31>,
-    sampled: Vec<QM31>,
-    powers: Vec<QM31>,
+pub(super) struct Claims {
+    pub(super) terms: Vec<DeepTerm>,
+    pub(super) batches: Vec<DeepBatch>,
+    pub(super) points: Vec<QM31>,
+    pub(super) sampled: Vec<QM31>,
+    pub(super) powers: Vec<QM31>,
 }
 
 impl Claims {
@@ -41,7 +41,7 @@ impl Claims {
     }
 
     /// Factors and lines.
-    fn lines(&self, q: &Conditioned) -> Result<[Vec<QM31>; 2], BackendError> {
+    pub(super) fn lines(&self, q: &Conditioned) -> Result<[Vec<QM31>; 2], BackendError> {
         let [points, sampled, powers] = [q.upload(&self.points)?, q.upload(&self.sampled)?, q.upload(&self.powers)?];
         let (mut factors, mut lines) = (q.zeros(self.terms.len())?, q.zeros(2 * self.batches.len())?);
         q.deep_lines(DeepLines {

@@ -15,13 +15,13 @@ use core_types::{
 use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, secure, spec::BATCHES};
 
 /// Columns in a buffer, and batches that take terms of them.
-struct DeepColumns {
-    log_size: u32,
-    columns: Vec<ColumnAt>,
-    terms: Vec<DeepTerm>,
-    batches: Vec<DeepBatch>,
-    values: Vec<M31>,
-    factors: Vec<QM31>,
+pub(super) struct DeepColumns {
+    pub(super) log_size: u32,
+    pub(super) columns: Vec<ColumnAt>,
+    pub(super) terms: Vec<DeepTerm>,
+    pub(super) batches: Vec<DeepBatch>,
+    pub(super) values: Vec<M31>,
+    pub(super) factors: Vec<QM31>,
 }
 
 impl DeepColumns {
@@ -54,7 +54,7 @@ impl DeepColumns {
         Self { log_size, columns: places, terms, batches, values, factors }
     }
 
-    fn numerators(&self, q: &Conditioned) -> Result<Vec<M31>, BackendError> {
+    pub(super) fn numerators(&self, q: &Conditioned) -> Result<Vec<M31>, BackendError> {
         let (values, factors) = (q.upload(&self.values)?, q.upload(&self.factors)?);
         let mut numerators = q.zeros((4 * self.batches.len()) << self.log_size)?;
         q.deep_numerators(DeepNumerators {

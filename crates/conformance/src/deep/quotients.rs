@@ -2,17 +2,18 @@
 
 use backend_api::{
     BackendError, Buffer as _, Queue,
-    ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepQuotients},
+    ops::deep::{DeepOps, DeepQuotients},
 };
 use core_types::{
     circle::{CirclePoint, double_x},
     field::{CM31, M31, QM31},
     params::{
         columns::ColumnAt,
-        deep::{DeepBatch, DeepNumeratorsParams, DeepQuotientsParams, DeepTerm},
+        deep::{DeepBatch, DeepQuotientsParams, DeepTerm},
     },
 };
 
+use super::{lines::Claims, numerators::DeepColumns};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point, value_at},
@@ -106,40 +107,23 @@ fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Ve
     let CirclePoint { x, y } = point;
     let claim = value_at(&coefficients, point) + error;
 
-    let columns = [ColumnAt::new(0, log_domain)];
-    let terms = [DeepTerm { column: 0, value: 0, power: 0, reserved: 0 }];
-    let batches = [DeepBatch { first: 0, count: 1, point: 0, log_size: log_domain }];
-    let (points, sampled, powers) = (q.upload(&[x, y])?, q.upload(&[claim])?, q.upload(&[power])?);
-    let (mut factors, mut lines) = (q.zeros(1)?, q.zeros(2)?);
-    q.deep_lines(DeepLines {
-        terms: &terms,
-        batches: &batches,
-        points: points.view(),
-        sampled: sampled.view(),
-        powers: powers.view(),
-        factors: factors.view_mut(),
-        lines: lines.view_mut(),
-    })?;
-    let (values, mut numerators) = (q.upload(&values)?, q.zeros(4 << log_domain)?);
-    q.deep_numerators(DeepNumerators {
-        params: &DeepNumeratorsParams { log_size: log_domain },
-        columns: &columns,
-        terms: &terms,
-        batches: &batches,
-        values: values.view(),
-        factors: factors.view(),
-        numerators: numerators.view_mut(),
-    })?;
-    let mut quotients = q.zeros(4 << log_domain)?;
-    q.deep_quotients(DeepQuotients {
-        params: &DeepQuotientsParams { log_size: log_domain, log_domain },
-        batches: &batches,
-        points: points.view(),
-        lines: lines.view(),
-        numerators: numerators.view(),
-        quotients: quotients.view_mut(),
-    })?;
-    Ok(interpolated(secure::elements(&q.download(&quotients)?), log_domain))
+    let columns = vec![ColumnAt::new(0, log_domain)];
+    let terms = vec![DeepTerm { column: 0, value: 0, power: 0, reserved: 0 }];
+    let batches = vec![DeepBatch { first: 0, count: 1, point: 0, log_size: log_domain }];
+    let points = vec![x, y];
+    let claims = Claims {
+        terms: terms.clone(),
+        batches: batches.clone(),
+        points: points.clone(),
+        sampled: vec![claim],
+        powers: vec![power],
+    };
+    let [factors, lines] = claims.lines(q)?;
+    let columns = DeepColumns { log_size: log_domain, columns, terms, batches: batches.clone(), values, factors };
+    let numerators = columns.numerators(q)?;
+    let params = DeepQuotientsParams { log_size: log_domain, log_domain };
+    let quotients = QuotientsInput { params, batches, points, lines, numerators }.quotients(q)?;
+    Ok(interpolated(secure::elements(&quotients), log_domain))
 }
 
 /// Interpolates values on a canonic domain.

@@ -1,6 +1,6 @@
 //! Matrices in f64 and their singular values.
 
-use crate::{Failure, list::List as _};
+use crate::{Failure, linalg::model::InputSource, list::List as _};
 
 /// A row-major matrix.
 #[derive(Clone, Debug)]
@@ -157,26 +157,21 @@ pub(super) fn unless_orthonormal(what: &str, x: &Matrix, tolerance: f64) -> Resu
 }
 
 /// A seeded source of numbers.
-pub(super) struct NumberSource(u64);
+pub(super) struct NumberSource(InputSource);
 
 impl NumberSource {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
-    }
-
-    fn word(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
+        Self(InputSource::of_state(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d))
     }
 
     /// In -1..1.
     pub(super) fn uniform(&mut self) -> f64 {
-        f64::from(self.word()) / f64::from(1u32 << 30) - 1.0
+        f64::from(self.0.word()) / f64::from(1u32 << 30) - 1.0
     }
 
     /// Draws a multiple of 2^-8 in -1..1, for which sums of products are exact in f64.
     pub(super) fn dyadic(&mut self) -> f32 {
-        (self.word() % 512) as f32 / 256.0 - 1.0
+        (self.0.word() % 512) as f32 / 256.0 - 1.0
     }
 }
 

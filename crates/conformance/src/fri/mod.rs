@@ -9,13 +9,13 @@ mod open;
 
 use backend_api::{BackendError, Queue};
 use core_types::{
-    circle::{CirclePointIndex, bit_reversed, double_x},
+    circle::{CirclePointIndex, bit_reversed},
     field::{M31, QM31, Twiddle},
 };
 
 use crate::{
     Buf, Conditioned, OpSpec,
-    circle::model::{ElementStream, stored_point},
+    circle::model::{ElementStream, layer_coordinates},
     list::List as _,
 };
 
@@ -29,14 +29,8 @@ pub fn specs() -> Vec<OpSpec> {
 ///
 /// They are stored layer after layer, followed by a one.
 fn inverse_twiddles(q: &Conditioned, log_size: u32) -> Result<Buf<Twiddle>, BackendError> {
-    let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).list();
-    let mut all = Vec::new();
-    while !layer.is_empty() {
-        all.extend(layer.iter().map(|x| Twiddle::new(x.inverse().unwrap_or(M31::ZERO))));
-        layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).list();
-    }
-    all.push(Twiddle::new(M31::ONE));
-    q.upload(&all)
+    let inverse = |x: M31| Twiddle::new(x.inverse().unwrap_or(M31::ZERO));
+    q.upload(&layer_coordinates(log_size).into_iter().map(inverse).list())
 }
 
 /// The x-coordinate at stored position `position` of the line of `2^log_size` points.

@@ -1,11 +1,11 @@
 //! `cmp_eval_all`.
 
 use core::ops::Range;
-use core_types::{cmp::cmp_blocks, params::fss::padded};
+use core_types::cmp::cmp_blocks;
 
 use super::{
     batch::{GeneratedCmp, NONCE, bit, words},
-    model::{CmpKey, Prg},
+    model::Prg,
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
@@ -34,17 +34,14 @@ fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).list();
     let batch = GeneratedCmp::random(q, bits, &alphas)?;
-    let (prg, row) = (Prg::from_nonce(NONCE), padded(count));
-    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
+    let (prg, keys) = (Prg::from_nonce(NONCE), batch.model(&alphas));
     let taken = range.start as usize..range.end as usize;
-    let keys: Vec<_> =
-        taken.clone().map(|e| (e, CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)]))).list();
-    let mut sums = unit_vectors(bits, &alphas[taken]);
+    let mut sums = unit_vectors(bits, &alphas[taken.clone()]);
     for party in 0..2 {
         let shares = batch.evaluate_all(q, party, range.clone())?;
         let block = |index: u64| {
-            let share = |(e, key): &(usize, CmpKey)| key.units(&prg, bits, party, seed(party, *e), index);
-            keys.iter().map(share).list()
+            let share = |e: usize| keys[e].units(&prg, bits, party, batch.seed(party, e), index);
+            taken.clone().map(share).list()
         };
         let expected: Vec<u128> = (0..cmp_blocks(bits)).flat_map(block).list();
         Failure::unless_equal(&expected, &shares)?;

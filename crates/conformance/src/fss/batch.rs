@@ -12,22 +12,16 @@ use core_types::{
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 
-use crate::{Buf, Conditioned, list::List as _};
+use super::model::{AesBlock, CmpKey, DcfKey, Prg};
+use crate::{Buf, Conditioned, circle::model::ElementStream, list::List as _};
 
 /// The nonce of every batch but the known answers.
 pub(super) const NONCE: [u8; 16] = *b"conformance fss.";
 
 /// Words that look random, the same for the same seed.
 pub(super) fn words(seed: u64, len: usize) -> Vec<u64> {
-    let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d;
-    let next = || {
-        // SplitMix64
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    };
-    core::iter::repeat_with(next).take(len).list()
+    let mut stream = ElementStream::new(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d);
+    (0..len).map(|_| stream.word()).list()
 }
 
 /// Roots of both parties, `[2][padded(count)]`.
@@ -113,6 +107,19 @@ impl GeneratedCmp {
         Self::generate(q, params, alphas, roots(u64::from(bits), count))
     }
 
+    /// The root of a party for key `e`.
+    pub(super) fn seed(&self, party: usize, e: usize) -> AesBlock {
+        self.roots[party * padded(self.params.count) + e].bits().to_le_bytes()
+    }
+
+    /// The model's keys, the unused ones of a row included.
+    pub(super) fn model(&self, alphas: &[u64]) -> Vec<CmpKey> {
+        let prg = Prg::from_nonce(NONCE);
+        let alpha = |e: usize| alphas.get(e).copied().unwrap_or(0);
+        let key = |e| CmpKey::generate(&prg, self.params.bits, alpha(e), [self.seed(0, e), self.seed(1, e)]);
+        (0..padded(self.params.count)).map(key).list()
+    }
+
     /// The correction words and the leaf words.
     pub(super) fn sections(&self, q: &Conditioned) -> Result<[Vec<u128>; 2], BackendError> {
         Ok([q.download(&self.corrections)?, q.download(&self.leaves)?])
@@ -188,7 +195,7 @@ pub(super) fn bit(shares: &[u32], count: u32, j: usize, e: usize) -> bool {
 /// Generated DCF keys.
 pub(super) struct GeneratedDcf {
     pub(super) params: DcfGenParams,
-    pub(super) roots: Vec<Label>,
+    roots: Vec<Label>,
     device_roots: Buf<Label>,
     corrections: Buf<u128>,
     values: Buf<u64>,
@@ -233,6 +240,22 @@ impl GeneratedDcf {
             last: last.view_mut(),
         })?;
         Ok(Self { params, roots, device_roots, corrections, values, last })
+    }
+
+    /// The root of a party for key `e`.
+    pub(super) fn seed(&self, party: usize, e: usize) -> AesBlock {
+        self.roots[party * padded(self.params.count) + e].bits().to_le_bytes()
+    }
+
+    /// The model's keys, the unused ones of a row included.
+    pub(super) fn model(&self, alphas: &[u64], betas: &[u64]) -> Vec<DcfKey> {
+        let (prg, DcfGenParams { bits, count, words, width, .. }) = (Prg::from_nonce(NONCE), self.params);
+        let make = |e: usize| {
+            let at = |word: usize| if e < alphas.len() { betas[word * alphas.len() + e] } else { 0 };
+            let (alpha, beta) = (alphas.get(e).copied().unwrap_or(0), (0..words as usize).map(at).list());
+            DcfKey::generate(&prg, (bits, width), alpha, &beta, [self.seed(0, e), self.seed(1, e)])
+        };
+        (0..padded(count)).map(make).list()
     }
 
     /// What was generated.

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     batch::{GeneratedCmp, NONCE, bit, every_point, levels, mixed_rows, words},
-    model::{CmpKey, Prg},
+    model::Prg,
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
@@ -44,11 +44,7 @@ fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
 fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let alphas = words(u64::from(count) + 100, count as usize);
     let batch = GeneratedCmp::random(q, bits, &alphas)?;
-    let row = padded(count);
-    let prg = Prg::from_nonce(NONCE);
-    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
-    let alpha = |e: usize| alphas.get(e).copied().unwrap_or(0);
-    let keys: Vec<_> = (0..row).map(|e| CmpKey::generate(&prg, bits, alpha(e), [seed(0, e), seed(1, e)])).list();
+    let (row, prg, keys) = (padded(count), Prg::from_nonce(NONCE), batch.model(&alphas));
     let [corrections, leaves] = batch.sections(q)?;
     let levels = 0..bits as usize - 8;
     let expected: Vec<u128> = levels.flat_map(|level| keys.iter().map(move |key| key.corrections[level])).list();
@@ -63,7 +59,7 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
             .enumerate()
             .map(|(i, &y)| {
                 let e = i % alphas.len();
-                keys[e].evaluate(&prg, bits, party, seed(party, e), y)
+                keys[e].evaluate(&prg, bits, party, batch.seed(party, e), y)
             })
             .list();
         let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / alphas.len(), i % alphas.len())).list();

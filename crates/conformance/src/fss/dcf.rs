@@ -1,6 +1,7 @@
 //! `dcf_gen`, and `dcf_eval_window` at points that may lie anywhere.
 
-use core_types::params::fss::padded;
+use backend_api::BackendError;
+use core_types::params::fss::DcfGenParams;
 
 use super::{
     batch::{GeneratedDcf, NONCE, every_point, levels, mixed_rows, words},
@@ -34,16 +35,7 @@ fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32
     let betas = words(22, secrets.len() * len as usize);
     let batch = GeneratedDcf::random(q, (bits, width), len, &secrets, &betas)?;
     let alphas: Vec<u64> = secrets.into_iter().map(|a| reduced(bits, a)).list();
-    let (row, len) = (padded(count), len as usize);
-    let prg = Prg::from_nonce(NONCE);
-    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
-    let make = |e: usize| {
-        let at = |word: usize| if e < alphas.len() { betas[word * alphas.len() + e] } else { 0 };
-        let beta: Vec<u64> = (0..len).map(at).list();
-        let alpha = alphas.get(e).copied().unwrap_or(0);
-        DcfKey::generate(&prg, (bits, width), alpha, &beta, [seed(0, e), seed(1, e)])
-    };
-    let keys: Vec<_> = (0..row).map(make).list();
+    let (len, keys) = (len as usize, batch.model(&alphas, &betas));
     let sections = batch.sections(q)?;
     let levels = 0..bits as usize;
     let expected: Vec<u128> =
@@ -56,28 +48,41 @@ fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32
     Failure::unless_equal(&expected, &sections.last)?;
 
     let points = mixed_rows([|a, _| a, |a, _| a.wrapping_sub(1), |_, r| r], &alphas, 23);
+    expect_shares(&batch, &keys, [&alphas, &betas], &points, |party| batch.evaluate(q, party, &points))
+}
+
+/// Compares each party's shares at `points`, `[m][keys]`, with the model's.
+///
+/// They add up to the function. Bits of points above the width do not matter.
+pub(super) fn expect_shares(
+    batch: &GeneratedDcf,
+    keys: &[DcfKey],
+    [alphas, betas]: [&[u64]; 2],
+    points: &[u64],
+    evaluate: impl Fn(usize) -> Result<Vec<u64>, BackendError>,
+) -> Result<(), Failure> {
+    let DcfGenParams { bits, width, words, .. } = batch.params;
+    let (prg, len, count) = (Prg::from_nonce(NONCE), words as usize, alphas.len());
     let mut sums = vec![0u64; points.len() * len];
     for party in 0..2 {
-        let shares = batch.evaluate(q, party, &points)?;
+        let shares = evaluate(party)?;
         let mut expected = vec![0; shares.len()];
         for (i, &y) in points.iter().enumerate() {
-            let (j, e) = (i / alphas.len(), i % alphas.len());
-            let share = keys[e].evaluate(&prg, (bits, width), party, seed(party, e), reduced(bits, y));
+            let (j, e) = (i / count, i % count);
+            let share = keys[e].evaluate(&prg, (bits, width), party, batch.seed(party, e), reduced(bits, y));
             for (word, share) in share.into_iter().enumerate() {
-                expected[(j * len + word) * alphas.len() + e] = share;
+                expected[(j * len + word) * count + e] = share;
             }
         }
         Failure::unless_equal(&expected, &shares)?;
         sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = reduced(width, sum.wrapping_add(share)));
     }
-    let expected: Vec<u64> = (0..sums.len())
-        .map(|i| {
-            let (j, e) = (i / (len * alphas.len()), i % alphas.len());
-            let below = reduced(bits, points[j * alphas.len() + e]) < alphas[e];
-            if below { reduced(width, betas[i % (len * alphas.len())]) } else { 0 }
-        })
-        .list();
-    Failure::unless_equal(&expected, &sums)
+    let value = |i: usize| {
+        let (j, e) = (i / (len * count), i % count);
+        let below = reduced(bits, points[j * count + e]) < alphas[e];
+        if below { reduced(width, betas[i % (len * count)]) } else { 0 }
+    };
+    Failure::unless_equal(&(0..sums.len()).map(value).list(), &sums)
 }
 
 pub(super) fn specs() -> OpSpec {

@@ -3,7 +3,7 @@
 //! The sums are formed one element and one term after the other.
 
 use backend_api::{
-    Buffer as _, Queue, as_words,
+    BackendError, Buffer as _, Queue, as_words,
     ops::share::{CombineBits, CombineWords, ShareOps},
 };
 use core_types::params::{
@@ -12,7 +12,7 @@ use core_types::params::{
 };
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
 const ONE_OF_EACH: WordParams = WordParams {
@@ -82,13 +82,34 @@ const PLACES: [Option<bool>; 3] = [None, Some(true), Some(false)];
 /// The place of `list`, or of words that have been written over it since.
 ///
 /// As terms, those have rows, widths and flags out of range.
-fn place(q: &Conditioned, list: &[u32], is_there: bool) -> Result<<Conditioned as Queue>::Buf<u32>, Failure> {
+fn place(q: &Conditioned, list: &[u32], is_there: bool) -> Result<Buf<u32>, Failure> {
     let mut place = q.alloc::<u32>(list.len())?;
     q.write_with_lists(&[list], &[], place.view_mut())?;
     if !is_there {
         q.write(&vec![u32::MAX; list.len()], place.view_mut())?;
     }
     Ok(place)
+}
+
+/// The sums by the queue, in memory that held other words.
+fn combine_bits(
+    q: &Conditioned,
+    params: BitParams,
+    terms: &[BitTerm],
+    placed: Option<Buf<u32>>,
+    (x, rows): (&[u64], &[u32]),
+    len: usize,
+) -> Result<Vec<u32>, BackendError> {
+    let (x, rows, mut sums) = (q.upload(x)?, q.upload(rows)?, q.upload(&vec![0xdead_beef_u32; len])?);
+    q.combine_bits(CombineBits {
+        params: &params,
+        terms,
+        placed: placed.as_ref().map(|place| place.view()),
+        x: x.view(),
+        rows: rows.view(),
+        sums: sums.view_mut(),
+    })?;
+    q.download(&sums)
 }
 
 fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
@@ -114,19 +135,10 @@ fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
             }
             expected.extend(words);
         }
-        let (device_x, device_rows) = (q.upload(&x)?, q.upload(&rows)?);
         for is_there in PLACES {
             let placed = is_there.map(|is_there| place(q, as_words(&terms), is_there)).transpose()?;
-            let mut sums = q.upload(&vec![0xdead_beef_u32; expected.len()])?;
-            q.combine_bits(CombineBits {
-                params: &BitParams { count, party },
-                terms: &terms,
-                placed: placed.as_ref().map(|place| place.view()),
-                x: device_x.view(),
-                rows: device_rows.view(),
-                sums: sums.view_mut(),
-            })?;
-            Failure::unless_equal(&expected, &q.download(&sums)?)?;
+            let sums = combine_bits(q, BitParams { count, party }, &terms, placed, (&x, &rows), expected.len())?;
+            Failure::unless_equal(&expected, &sums)?;
         }
     }
     Ok(())
@@ -145,6 +157,30 @@ fn share(term: &WordTerm, party: u32, word: impl Fn(u32) -> u64, opened: impl Fn
         at if opened(at) => (row(term.value) + SIZE - row(term.product)) % SIZE,
         _ => row(term.product),
     }
+}
+
+/// The sums by the queue, in memory that held other words.
+fn combine_words(
+    q: &Conditioned,
+    params: WordParams,
+    terms: &[WordTerm],
+    placed: Option<Buf<u32>>,
+    ([x, held, rows], opened): ([&[u64]; 3], &[u32]),
+    len: usize,
+) -> Result<Vec<u64>, BackendError> {
+    let (x, held, rows) = (q.upload(x)?, q.upload(held)?, q.upload(rows)?);
+    let (opened, mut sums) = (q.upload(opened)?, q.upload(&vec![0xdead_beef_u64; len])?);
+    q.combine_words(CombineWords {
+        params: &params,
+        terms,
+        placed: placed.as_ref().map(|place| place.view()),
+        x: x.view(),
+        padded: held.view(),
+        rows: rows.view(),
+        opened: opened.view(),
+        sums: sums.view_mut(),
+    })?;
+    q.download(&sums)
 }
 
 fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Result<(), Failure> {
@@ -205,22 +241,10 @@ fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Res
                 expected[place] = (total % (1 << params.width)) as u64;
             }
         }
-        let (x, held, rows) = (q.upload(&x)?, q.upload(&held)?, q.upload(&rows)?);
-        let opened = q.upload(&opened)?;
         for is_there in PLACES {
             let placed = is_there.map(|is_there| place(q, as_words(&terms), is_there)).transpose()?;
-            let mut sums = q.upload(&vec![0xdead_beef_u64; expected.len()])?;
-            q.combine_words(CombineWords {
-                params: &params,
-                terms: &terms,
-                placed: placed.as_ref().map(|place| place.view()),
-                x: x.view(),
-                padded: held.view(),
-                rows: rows.view(),
-                opened: opened.view(),
-                sums: sums.view_mut(),
-            })?;
-            Failure::unless_equal(&expected, &q.download(&sums)?)?;
+            let sums = combine_words(q, params, &terms, placed, ([&x, &held, &rows], &opened), expected.len())?;
+            Failure::unless_equal(&expected, &sums)?;
         }
     }
     Ok(())
@@ -229,15 +253,7 @@ fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Res
 fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     let last = BitTerm { public: Threshold::default(), row: 0, last: 1 };
     let bits = |params: BitParams, terms: &[BitTerm], [x, rows, sums]: [usize; 3]| {
-        let (x, rows, mut sums) = (q.zeros(x)?, q.zeros(rows)?, q.zeros(sums)?);
-        q.combine_bits(CombineBits {
-            params: &params,
-            terms,
-            placed: None,
-            x: x.view(),
-            rows: rows.view(),
-            sums: sums.view_mut(),
-        })
+        combine_bits(q, params, terms, None, (&vec![0; x], &vec![0; rows]), sums).map(drop)
     };
     let params = BitParams { count: 33, party: 0 };
     bits(params, &[last], [33, 2, 2])?;
@@ -257,19 +273,10 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     Failure::unless_refused("combine_bits of party 2", bits(BitParams { party: 2, ..params }, &[last], [33, 2, 2]))?;
 
     let params = ONE_OF_EACH;
-    let words = |params: WordParams, terms: &[WordTerm], lens: [usize; 5]| {
-        let (x, held, rows) = (q.zeros(lens[0])?, q.zeros(lens[1])?, q.zeros(lens[2])?);
-        let (opened, mut sums) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
-        q.combine_words(CombineWords {
-            params: &params,
-            terms,
-            placed: None,
-            x: x.view(),
-            padded: held.view(),
-            rows: rows.view(),
-            opened: opened.view(),
-            sums: sums.view_mut(),
-        })
+    let words = |params: WordParams, terms: &[WordTerm], [x, held, rows, opened, sums]: [usize; 5]| {
+        let operands = [x, held, rows].map(|len| vec![0; len]);
+        let operands = operands.each_ref().map(|words| &words[..]);
+        combine_words(q, params, terms, None, (operands, &vec![0; opened]), sums).map(drop)
     };
     let (last, lens) = (WordTerm { value: 1, last: 1, ..WordTerm::NONE }, [33, 64, 33, 2, 33]);
     expect_lens("combine_words", lens, |lens| words(params, &[last], lens))?;

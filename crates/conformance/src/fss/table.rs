@@ -55,18 +55,18 @@ fn model(params: TableSumsParams, units: &[u128], x: &[u64], tables: &[u64]) -> 
     [sums, positions.iter().map(|positions| positions.len() as u64).list()]
 }
 
-/// The sums and the numbers of set bits by the queue, in memory that held other words.
-fn evaluate(
+/// The queue's sums and numbers of set bits, in memory of `lens` that held other words.
+fn run(
     q: &Conditioned,
     params: TableSumsParams,
     units: &[u128],
     x: &[u64],
     tables: &[u64],
+    lens: [usize; 2],
 ) -> Result<[Vec<u64>; 2], BackendError> {
-    let (count, rows) = (params.count as usize, params.tables as usize);
     let (units, x, table) = (q.upload(units)?, q.upload(x)?, q.upload(tables)?);
-    let mut sums = q.upload(&vec![0xdead_beef_u64; rows * count])?;
-    let mut ones = q.upload(&vec![0xdead_beef_u64; count])?;
+    let [sums, ones] = lens.map(|len| q.upload(&vec![0xdead_beef_u64; len]));
+    let (mut sums, mut ones) = (sums?, ones?);
     q.table_sums(TableSums {
         params: &params,
         units: units.view(),
@@ -86,7 +86,8 @@ fn expect_model(
     x: &[u64],
     tables: &[u64],
 ) -> Result<[Vec<u64>; 2], Failure> {
-    let ([sums, ones], got) = (model(params, units, x, tables), evaluate(q, params, units, x, tables)?);
+    let [sums, ones] = model(params, units, x, tables);
+    let got = run(q, params, units, x, tables, [sums.len(), ones.len()])?;
     Failure::unless_equal(&sums, &got[0])?;
     Failure::unless_equal(&ones, &got[1])?;
     Ok(got)
@@ -154,16 +155,7 @@ fn expect_ignored_bits(q: &Conditioned) -> Result<(), Failure> {
 
 fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     let sums = |params: TableSumsParams, [units, x, table, sums, ones]: [usize; 5]| {
-        let (units, x, table) = (q.zeros(units)?, q.zeros(x)?, q.zeros(table)?);
-        let (mut sums, mut ones) = (q.zeros(sums)?, q.zeros(ones)?);
-        q.table_sums(TableSums {
-            params: &params,
-            units: units.view(),
-            x: x.view(),
-            table: table.view(),
-            sums: sums.view_mut(),
-            ones: ones.view_mut(),
-        })
+        run(q, params, &vec![0; units], &vec![0; x], &vec![0; table], [sums, ones]).map(drop)
     };
     let params = TableSumsParams { count: 5, bits: 8, tables: 2 };
     expect_lens("table_sums", [10, 5, 512, 10, 5], |lens| sums(params, lens))?;

@@ -4,7 +4,8 @@ use core_types::params::fss::padded;
 
 use super::{
     batch::{GeneratedCmp, GeneratedDcf, NONCE, bit, words},
-    model::{CmpKey, DcfKey, Prg},
+    dcf::expect_shares,
+    model::Prg,
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
@@ -75,12 +76,7 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
     let (points, alphas) = (cluster.points(), cluster.alphas());
     let batch = GeneratedCmp::random(q, bits, &alphas)?;
     let (prg, row, keys) = (Prg::from_nonce(NONCE), padded(count), alphas.len());
-    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
-    let trees: Vec<CmpKey> = if bits > 7 {
-        (0..keys).map(|e| CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)])).list()
-    } else {
-        Vec::new()
-    };
+    let trees = if bits > 7 { batch.model(&alphas) } else { Vec::new() };
     let mut sums = vec![false; points.len()];
     for party in 0..2 {
         let shares = batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)?;
@@ -92,7 +88,10 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
         }
         let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / keys, i % keys)).list();
         if bits > 7 {
-            let share = |(i, &y): (usize, &u64)| trees[i % keys].evaluate(&prg, bits, party, seed(party, i % keys), y);
+            let share = |(i, &y): (usize, &u64)| {
+                let e = i % keys;
+                trees[e].evaluate(&prg, bits, party, batch.seed(party, e), y)
+            };
             let expected: Vec<bool> = points.iter().enumerate().map(share).list();
             Failure::unless_equal(&expected, &got)?;
         }
@@ -104,35 +103,14 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
 
 /// The same for payloads of `len` words modulo 2^`width`.
 fn expect_payloads(q: &Conditioned, size: WindowSize, (len, width): (u32, u32)) -> Result<(), Failure> {
-    let WindowSize { bits, window, count, .. } = size;
+    let WindowSize { bits, window, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
     let betas = words(34, alphas.len() * len as usize);
     let batch = GeneratedDcf::random(q, (bits, width), len, &alphas, &betas)?;
-    let (prg, row, keys, len) = (Prg::from_nonce(NONCE), padded(count), alphas.len(), len as usize);
-    let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
-    let beta = |e: usize| (0..len).map(|word| betas[word * keys + e]).list();
-    let make = |e: usize| DcfKey::generate(&prg, (bits, width), alphas[e], &beta(e), [seed(0, e), seed(1, e)]);
-    let trees: Vec<DcfKey> = (0..keys).map(make).list();
-    let mut sums = vec![0u64; points.len() * len];
-    for party in 0..2 {
-        let shares = batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)?;
-        let mut expected = vec![0; shares.len()];
-        for (i, &y) in points.iter().enumerate() {
-            let share = trees[i % keys].evaluate(&prg, (bits, width), party, seed(party, i % keys), y);
-            let at = |word: usize| (i / keys * len + word) * keys + i % keys;
-            share.into_iter().enumerate().for_each(|(word, share)| expected[at(word)] = share);
-        }
-        Failure::unless_equal(&expected, &shares)?;
-        sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.wrapping_add(share));
-    }
-    let reduced = |x: u64| x & u64::MAX >> (64 - width);
-    let value = |i: usize| {
-        let (j, e) = (i / (len * keys), i % keys);
-        if points[j * keys + e] < alphas[e] { reduced(betas[i % (len * keys)]) } else { 0 }
-    };
-    let expected: Vec<u64> = (0..sums.len()).map(value).list();
-    Failure::unless_equal(&expected, &sums.into_iter().map(reduced).list())
+    expect_shares(&batch, &batch.model(&alphas, &betas), [&alphas, &betas], &points, |party| {
+        batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)
+    })
 }
 
 impl WindowSize {

@@ -1,16 +1,16 @@
 //! Products times a factor, with every epilogue, against f64 sums.
 
-use backend_api::{
-    Buffer, Queue, Real,
-    ops::linalg::{Gemm, GemmOps},
-};
+use backend_api::Real;
 use core_types::params::{
     elementwise::Activation,
-    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
+    gemm::{BATCH_AXES, GemmParams},
 };
 use half::{bf16, f16};
 
-use super::model::{InputSource, activation, rounding, wide};
+use super::{
+    model::{InputSource, activation},
+    strides::{contiguous, hold, run, summed},
+};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 const ALPHAS: [f32; 3] = [0.5, -2.0, 0.0];
@@ -74,78 +74,20 @@ pub(super) fn specs() -> Vec<OpSpec> {
     vec![OpSpec { op: "linalg.gemm with alpha", cases }]
 }
 
-fn params(([m, n, k], [ta, tb, tc]): ProductCase, output: Output) -> GemmParams {
-    let strides = |rows: u64, cols: u64, transposed: bool| {
-        let (row, col) = if transposed { (1, rows) } else { (cols, 1) };
-        MatrixStrides { batch: [0, 0, 0, rows * cols], row, col }
-    };
-    let c = strides(m, n, tc);
-    let (matrices, c_batch) = if output == Output::Shared { (SHARED, [0; BATCH_AXES]) } else { (1, c.batch) };
-    GemmParams {
-        batch: [1, 1, 1, matrices],
-        m,
-        n,
-        k,
-        a: strides(m, k, ta),
-        b: strides(k, n, tb),
-        c: MatrixStrides { batch: c_batch, ..c },
-        accumulate: u32::from(matches!(output, Output::Adds | Output::Shared)),
-        activation: if let Output::Layer(f) = output { f } else { Activation::Identity },
-        alpha: 1.0,
-        reserved: 0,
+fn params((size, transposed): ProductCase, output: Output) -> GemmParams {
+    let p = contiguous(1, size, transposed);
+    match output {
+        Output::Plain => p,
+        Output::Layer(activation) => GemmParams { activation, ..p },
+        Output::Adds => GemmParams { accumulate: 1, ..p },
+        Output::Shared => summed(SHARED, size, transposed),
     }
 }
 
-/// C after a product, from A, B and C before it.
-fn run<T: Real>(
-    q: &Conditioned,
-    p: &GemmParams,
-    [a, b, start]: [&[T]; 3],
-    bias: Option<&[T]>,
-) -> Result<Vec<f32>, Failure> {
-    let (a, b, mut c) = (q.upload(a)?, q.upload(b)?, q.upload(start)?);
-    let bias = bias.map(|bias| q.upload(bias)).transpose()?;
-    let bias = bias.as_ref().map(|bias| bias.view());
-    q.gemm(Gemm { params: p, a: a.view(), b: b.view(), bias, c: c.view_mut() })?;
-    Ok(wide(&q.download(&c)?))
-}
-
 fn scaled<T: Real>(q: &Conditioned, product: ProductCase, output: Output) -> Result<(), Failure> {
-    let p = params(product, output);
-    let (matrices, m, n, k) = (p.batch[BATCH_AXES - 1], p.m, p.n, p.k);
-    let mut random = InputSource::new(m * 1009 + k);
-    let (a, b) = (random.reals::<T>((matrices * m * k) as usize), random.reals::<T>((matrices * k * n) as usize));
-    let start = match p.accumulate {
-        0 => vec![T::from_f32(f32::NAN); (m * n) as usize],
-        _ => random.reals::<T>((m * n) as usize),
-    };
-    let bias = matches!(output, Output::Layer(_)).then(|| random.reals::<T>(n as usize));
-    let (wide_a, wide_b, wide_start) = (wide(&a), wide(&b), wide(&start));
     for alpha in ALPHAS {
-        let got = run(q, &GemmParams { alpha, ..p }, [&a, &b, &start], bias.as_deref())?;
-        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let index = (i * p.c.row + j * p.c.col) as usize;
-            let before = match &bias {
-                Some(bias) => f64::from(bias[j as usize].to_f32()),
-                None if p.accumulate == 1 => f64::from(wide_start[index]),
-                None => 0.0,
-            };
-            // The sum, and the sum of the magnitudes of its terms.
-            let (mut sum, mut magnitude) = (before, before.abs());
-            for (matrix, l) in (0..matrices).flat_map(|matrix| (0..k).map(move |l| (matrix, l))) {
-                let x = wide_a[(matrix * m * k + i * p.a.row + l * p.a.col) as usize];
-                let y = wide_b[(matrix * k * n + l * p.b.row + j * p.b.col) as usize];
-                let term = f64::from(alpha) * f64::from(x) * f64::from(y);
-                (sum, magnitude) = (sum + term, magnitude + term.abs());
-            }
-            let expected = activation(p.activation, sum);
-            let within = 3e-6 * magnitude + (1e-5 + rounding::<T>()) * expected.abs() + 1e-6;
-            let error = (f64::from(got[index]) - expected).abs();
-            if error.is_nan() || error > within {
-                let expected = format!("{expected:e} within {within:e} for a factor of {alpha}");
-                return Err(Failure::Differs { index, expected, got: format!("{:e}", got[index]) });
-            }
-        }
+        let p = GemmParams { alpha, ..params(product, output) };
+        hold::<T>(q, &p, f32::NAN, matches!(output, Output::Layer(_)), [3e-6, 1e-5, 1e-6])?;
     }
     Ok(())
 }

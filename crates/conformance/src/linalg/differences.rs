@@ -8,7 +8,7 @@ use nn_ops::{
     NormResults, NormSaved, Tensor, cross_entropy, cross_entropy_probs, linear, linear_backward,
 };
 
-use super::model::{InputSource, activation};
+use super::model::{InputSource, activation, central_differences};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Half of the distance of the points that are compared.
@@ -34,22 +34,17 @@ pub(super) fn specs() -> Vec<OpSpec> {
 fn slopes<const N: usize>(at: [Vec<f32>; N], loss: impl Fn(&[Vec<f64>; N]) -> f64) -> [Vec<f64>; N] {
     let start = at.map(|values| values.iter().map(|&value| f64::from(value)).list());
     core::array::from_fn(|tensor| {
-        let slope = |element: usize| {
-            let [mut above, mut below] = [start.clone(), start.clone()];
-            above[tensor][element] += STEP;
-            below[tensor][element] -= STEP;
-            (loss(&above) - loss(&below)) / (above[tensor][element] - below[tensor][element])
-        };
-        (0..start[tensor].len()).map(slope).list()
+        central_differences(&start[tensor], STEP, &|moved| {
+            let mut at = start.clone();
+            at[tensor] = moved.to_vec();
+            loss(&at)
+        })
     })
 }
 
 fn near(what: &str, expected: &[f64], got: &[f32]) -> Result<(), Failure> {
     let (rtol, atol) = BOUNDS;
-    Failure::unless_close(expected, got, rtol, atol).map_err(|failure| match failure {
-        Failure::Backend(error) => Failure::Backend(error),
-        failure => Failure::Broken(format!("{what}: {failure}")),
-    })
+    Failure::unless_close(expected, got, rtol, atol).map_err(|failure| failure.of(what))
 }
 
 fn entropies(q: &Conditioned, by_class: bool) -> Result<(), Failure> {

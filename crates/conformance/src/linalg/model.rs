@@ -11,6 +11,11 @@ impl InputSource {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
 
+    /// A source that starts in this state.
+    pub(crate) fn of_state(state: u64) -> Self {
+        Self(state)
+    }
+
     pub(crate) fn word(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as u32
@@ -50,6 +55,38 @@ pub(crate) fn wide<T: Real>(x: &[T]) -> Vec<f32> {
 /// The values rounded to `T`.
 pub(crate) fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
     x.iter().map(|&x| T::from_f32(x)).collect()
+}
+
+/// The patterns of elements, all NaN alike.
+pub(crate) fn bits<T: Real>(x: &[T]) -> Vec<u32> {
+    wide(x).into_iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+/// Pads `axes` to six with `fill`.
+pub(crate) fn six(axes: &[u64], fill: u64) -> [u64; 6] {
+    core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill))
+}
+
+/// The places of all indices of a shape.
+pub(crate) fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
+    let mut places = vec![0];
+    for (&len, &stride) in shape.iter().zip(strides) {
+        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).collect();
+    }
+    places
+}
+
+/// The slopes of `f` along every element of `x`.
+pub(super) fn central_differences(x: &[f64], step: f64, f: &dyn Fn(&[f64]) -> f64) -> Vec<f64> {
+    let slope = |i: usize| {
+        let [(above, high), (below, low)] = [step, -step].map(|step| {
+            let mut moved = x.to_vec();
+            moved[i] += step;
+            (f(&moved), moved[i])
+        });
+        (above - below) / (high - low)
+    };
+    (0..x.len()).map(slope).collect()
 }
 
 /// f(x) by its definition.

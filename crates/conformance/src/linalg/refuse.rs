@@ -9,6 +9,7 @@ use core_types::params::{
     gemm::{GemmParams, MatrixStrides},
 };
 
+use super::strides::contiguous;
 use crate::{Case, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> Vec<OpSpec> {
@@ -22,20 +23,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Three products of 2 x 4 and 4 x 5 matrices, all contiguous.
 fn params() -> GemmParams {
-    let contiguous = |rows, cols| MatrixStrides { batch: [0, 0, 0, rows * cols], row: cols, col: 1 };
-    GemmParams {
-        batch: [1, 1, 1, 3],
-        m: 2,
-        n: 5,
-        k: 4,
-        a: contiguous(2, 4),
-        b: contiguous(4, 5),
-        c: contiguous(2, 5),
-        accumulate: 0,
-        activation: Activation::Identity,
-        alpha: 1.0,
-        reserved: 0,
-    }
+    contiguous(3, [2, 5, 4], [false; 3])
 }
 
 /// The same with C of other strides.

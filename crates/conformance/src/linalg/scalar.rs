@@ -6,7 +6,12 @@ use backend_api::{
 };
 use core_types::params::elementwise::{Binary as Arithmetic, BinaryParams, BinaryScalarParams};
 
-use super::{batches, elementwise::BINARIES, model::InputSource, typed};
+use super::{
+    batches,
+    elementwise::BINARIES,
+    model::{InputSource, bits, places, six},
+    typed,
+};
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// The shape, and the strides of x.
@@ -46,20 +51,6 @@ fn in_each_type(name: &str, layout: StridedShape, skip: usize, numbers: &'static
     typed!(name, combined(layout, skip, numbers))
 }
 
-/// Pads `axes` to six with `fill`.
-fn six(axes: &[u64], fill: u64) -> [u64; 6] {
-    core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill))
-}
-
-/// The places of all indices of a shape.
-fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
-    let mut places = vec![0];
-    for (&len, &stride) in shape.iter().zip(strides) {
-        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).list();
-    }
-    places
-}
-
 /// Every function of x and each number, on views from element `skip` on.
 fn combined<T: Real>(
     q: &Conditioned,
@@ -72,8 +63,6 @@ fn combined<T: Real>(
     let x: Vec<T> = InputSource::new(11).reals(skip + reached);
     let (dx, all) = (q.upload(&x)?, skip..skip + places.len());
     let (rank, shape, x_strides) = (shape.len() as u32, six(shape, 1), six(strides, 0));
-    // NaN has no sign that counts.
-    let bits = |y: &T| if y.to_f32().is_nan() { f32::NAN.to_bits() } else { y.to_f32().to_bits() };
     for (op, f) in BINARIES {
         for &value in numbers {
             let rounded = T::from_f32(value);
@@ -84,12 +73,12 @@ fn combined<T: Real>(
             let (y, b) = (q.download(&y)?, q.upload(&[rounded])?);
             let params = BinaryParams { op, rank, shape, a_strides: x_strides, b_strides: [0; 6] };
             q.binary(Binary { params: &params, a: Some(from), b: b.view(), y: same.view_mut() })?;
-            let got: Vec<u32> = y[skip..].iter().map(bits).list();
-            Failure::unless_equal(&q.download(&same)?.iter().map(bits).list(), &got)?;
+            let got = bits(&y[skip..]);
+            Failure::unless_equal(&bits(&q.download(&same)?), &got)?;
             // The definitions leave out NaN and the order of zeros.
             if value.abs() > 0.0 {
                 let result = |&at: &usize| T::from_f32(f(x[skip + at].to_f32(), rounded.to_f32()));
-                Failure::unless_equal(&places.iter().map(|at| bits(&result(at))).list(), &got)?;
+                Failure::unless_equal(&bits::<T>(&places.iter().map(result).list()), &got)?;
             }
         }
     }

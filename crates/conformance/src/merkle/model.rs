@@ -1,20 +1,16 @@
 //! Leaves and nodes by a peer's hash, and columns in a buffer.
 
-use blake2::{Blake2s256, Digest as _};
 use core_types::{blake2s::Digest, field::M31, params::columns::ColumnAt};
 
-use crate::list::List as _;
+use crate::{
+    channel::model::{hash as blake2s, words_of},
+    list::List as _,
+};
 
 /// The digest of some words, each with its lowest byte first.
 pub(super) fn hash(words: impl IntoIterator<Item = u32>) -> Digest {
-    let mut hasher = Blake2s256::new();
-    words.into_iter().for_each(|word| hasher.update(word.to_le_bytes()));
-    let bytes: [u8; 32] = hasher.finalize().into();
-    let mut digest = Digest::default();
-    for (word, bytes) in digest.0.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u32::from_le_bytes(*bytes);
-    }
-    digest
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).list();
+    Digest(words_of(blake2s(&[&bytes])))
 }
 
 /// The digest that such digits stand for.

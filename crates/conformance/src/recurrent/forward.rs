@@ -94,16 +94,8 @@ fn hold<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure
 pub(super) fn unless_all_close<const N: usize>(results: [(&str, &[f64], &[f32]); N]) -> Result<(), Failure> {
     let (rtol, atol) = BOUNDS;
     results.into_iter().try_for_each(|(what, expected, got)| {
-        Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))
+        Failure::unless_close(expected, got, rtol, atol).map_err(|failure| failure.of(what))
     })
-}
-
-/// Prefixes a failure with its subject.
-pub(super) fn named(what: &str, failure: Failure) -> Failure {
-    match failure {
-        Failure::Backend(error) => Failure::Backend(error),
-        failure => Failure::Broken(format!("{what}: {failure}")),
-    }
 }
 
 pub(super) fn forward() -> OpSpec {
@@ -184,7 +176,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         let got = run::<f32>(q, &alone)?;
         Failure::unless_equal(&take(&all.states, hidden), &got.states)
             .and_then(|()| Failure::unless_equal(&take(&all.saved, hidden), &got.saved))
-            .map_err(|failure| named(&format!("row {row} alone"), failure))?;
+            .map_err(|failure| failure.of(&format!("row {row} alone")))?;
     }
     let mut state = whole.h0.clone();
     for (from, steps) in [(0, 2), (2, 3)] {
@@ -194,7 +186,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         part.h0 = state;
         state = Some(run::<f32>(q, &part)?.last);
     }
-    Failure::unless_equal(&all.last, &state.unwrap_or_default()).map_err(|failure| named("two calls", failure))
+    Failure::unless_equal(&all.last, &state.unwrap_or_default()).map_err(|failure| failure.of("two calls"))
 }
 
 /// Runs rows with a NaN or an infinity, which must leave all other rows unchanged.

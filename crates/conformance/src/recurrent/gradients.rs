@@ -12,7 +12,7 @@ use nn_ops::{
 use super::{
     backward::BackwardInputs,
     differences::{Slopes, unless_differences},
-    forward::{VARIANTS, named, sizes},
+    forward::{VARIANTS, sizes},
     model::EnsembleInputs,
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
@@ -143,7 +143,7 @@ fn hold(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<(), Failur
     ] {
         // Sums of many terms, as exact as the largest of them.
         let largest = expected.iter().fold(1.0, |largest: f64, value| largest.max(value.abs()));
-        Failure::unless_close(expected, got, 1e-5, 1e-5 * largest).map_err(|failure| named(what, failure))?;
+        Failure::unless_close(expected, got, 1e-5, 1e-5 * largest).map_err(|failure| failure.of(what))?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use nn_ops::RssmTraining;
 
 use super::{
     differences::{Slopes, unless_differences},
-    forward::{named, unless_all_close},
-    model::values,
+    forward::unless_all_close,
+    model::{head_loss, second_part, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
@@ -109,24 +109,13 @@ impl Losses {
 
     /// The second part of the combined state.
     fn part(&self, h: &[f64]) -> Vec<f64> {
-        let len = self.params.stochastic as usize;
-        match self.params.part {
-            Stochastic::CopyHidden => h.to_vec(),
-            Stochastic::Zeros => vec![0.0; len],
-            Stochastic::StridedSoftmax => {
-                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).list();
-                let sum: f64 = terms.iter().sum();
-                terms.iter().map(|term| term / sum).list()
-            }
-        }
+        second_part(self.params.part, self.params.stochastic, h)
     }
 
     /// The product with the head, the loss, and the error.
     pub(super) fn error(&self, h: &[f64], target: f64) -> (f64, f64, f64) {
-        let combined = h.iter().copied().chain(self.part(h));
-        let dot: f64 = combined.zip(&self.head).map(|(v, &weight)| v * f64::from(weight)).sum();
+        let [dot, loss] = head_loss(self.params.head, &self.head, h, &self.part(h));
         let held = dot.clamp(-10.0, 10.0);
-        let loss = if self.params.head == LossHead::Linear { dot } else { held.exp() };
         let error = if self.params.error == LossError::OfLosses { loss - target } else { held - target.ln() };
         (dot, loss, error)
     }
@@ -209,7 +198,7 @@ pub(super) fn loss() -> OpSpec {
     for sizes in SIZES {
         cases.push(Case::new(format!("{sizes:?}"), move |q| {
             MODES.into_iter().try_for_each(|mode| {
-                Losses::new(sizes, mode).hold(q).map_err(|failure| named(&format!("{mode:?}"), failure))
+                Losses::new(sizes, mode).hold(q).map_err(|failure| failure.of(&format!("{mode:?}")))
             })
         }));
     }
@@ -246,9 +235,7 @@ pub(super) fn loss() -> OpSpec {
         Failure::unless_equal(&expected, &losses.run(q)?.predicted)
     }));
     cases.push(Case::new("central differences", |q| {
-        MODES
-            .into_iter()
-            .try_for_each(|mode| differences(q, mode).map_err(|failure| named(&format!("{mode:?}"), failure)))
+        MODES.into_iter().try_for_each(|mode| differences(q, mode).map_err(|failure| failure.of(&format!("{mode:?}"))))
     }));
     cases.push(Case::new("refusals", refusals));
     OpSpec { op: "recurrent.rssm_loss", cases }

@@ -1,20 +1,36 @@
 //! Gated recurrent units in f64, by their definition, and seeded inputs.
 
 use core_types::{
-    params::recurrent::{GruInputs, GruParams, GruVariant, StateMask},
+    params::recurrent::{GruInputs, GruParams, GruVariant, LossHead, StateMask, Stochastic},
     philox,
 };
 
-use crate::list::List as _;
+use crate::{linalg::model::InputSource, list::List as _};
 
 /// `count` reproducible values in `-size..size`.
 pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 40) as i64 - (1 << 23)) as f32 / (1 << 23) as f32 * size
-    };
-    (0..count).map(|_| next()).list()
+    let mut random = InputSource::of_state(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    (0..count).map(|_| (i64::from(random.word() >> 7) - (1 << 23)) as f32 / (1 << 23) as f32 * size).list()
+}
+
+/// The second part of the combined state of `h`, of `len` elements.
+pub(super) fn second_part(part: Stochastic, len: u64, h: &[f64]) -> Vec<f64> {
+    let len = len as usize;
+    match part {
+        Stochastic::CopyHidden => h.to_vec(),
+        Stochastic::Zeros => vec![0.0; len],
+        Stochastic::StridedSoftmax => {
+            let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).list();
+            let sum: f64 = terms.iter().sum();
+            terms.iter().map(|term| term / sum).list()
+        }
+    }
+}
+
+/// The product of a combined state with the weights of the head, and the loss.
+pub(super) fn head_loss(head: LossHead, weights: &[f32], h: &[f64], part: &[f64]) -> [f64; 2] {
+    let product = h.iter().chain(part).zip(weights).map(|(v, &weight)| v * f64::from(weight)).sum::<f64>();
+    [product, if head == LossHead::Linear { product } else { product.clamp(-10.0, 10.0).exp() }]
 }
 
 /// Sizes of a case.

@@ -10,8 +10,8 @@ use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, R
 use half::{bf16, f16};
 
 use super::{
-    forward::{named, of_type, rounded, unless_all_close},
-    model::{EnsembleInputs, RecurrentSizes, StateChange, values},
+    forward::{of_type, rounded, unless_all_close},
+    model::{EnsembleInputs, RecurrentSizes, StateChange, head_loss, second_part, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
@@ -158,27 +158,10 @@ impl Rollout {
 
     /// The second part of the state `h`, and its entropy.
     fn part(&self, h: &[f64]) -> (Vec<f64>, f64) {
-        let len = self.params.stochastic as usize;
-        match self.params.part {
-            Stochastic::CopyHidden => (h.to_vec(), 0.0),
-            Stochastic::Zeros => (vec![0.0; len], 0.0),
-            Stochastic::StridedSoftmax => {
-                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).list();
-                let sum: f64 = terms.iter().sum();
-                let part: Vec<f64> = terms.iter().map(|term| term / sum).list();
-                let entropy = part.iter().filter(|&&p| p > 1e-8).map(|p| -p * p.ln()).sum();
-                (part, entropy)
-            }
-        }
-    }
-
-    fn loss(&self, h: &[f64], part: &[f64]) -> f64 {
-        let terms = h.iter().chain(part).zip(&self.head);
-        let dot: f64 = terms.map(|(v, &weight)| v * f64::from(weight)).sum();
-        match self.params.head {
-            LossHead::Linear => dot,
-            LossHead::ExpClamped => dot.clamp(-10.0, 10.0).exp(),
-        }
+        let part = second_part(self.params.part, self.params.stochastic, h);
+        let entropy = |part: &[f64]| part.iter().filter(|&&p| p > 1e-8).map(|p| -p * p.ln()).sum();
+        let entropy = if self.params.part == Stochastic::StridedSoftmax { entropy(&part) } else { 0.0 };
+        (part, entropy)
     }
 
     /// The whole rollout by its definition, all members step by step.
@@ -203,7 +186,7 @@ impl Rollout {
                 states[at..][..h[i].len()].copy_from_slice(&seen[i]);
                 let (part, of_step) = self.part(&seen[i]);
                 entropy[i] += of_step;
-                trajectory[i].push(self.loss(&seen[i], &part));
+                trajectory[i].push(head_loss(self.params.head, &self.head, &seen[i], &part)[1]);
             }
             let loss = |i: usize| trajectory[i].last().copied().unwrap_or_default();
             for (i, x) in x.iter_mut().enumerate() {
@@ -321,7 +304,7 @@ pub(super) fn rollout() -> OpSpec {
                 rollout.params.gru.inputs = form;
                 rollout.inputs.params = rollout.params.gru;
                 rollout.inputs.x = values(9, rollout.params.gru.input_shape().iter().product::<u64>() as usize, 1.5);
-                rollout.hold::<f32>(q).map_err(|failure| named(&format!("{feedback:?}, {form:?}"), failure))?;
+                rollout.hold::<f32>(q).map_err(|failure| failure.of(&format!("{feedback:?}, {form:?}")))?;
             }
         }
         Ok(())
@@ -354,7 +337,7 @@ fn modes<T: Real>(q: &Conditioned, sizes: [usize; 6], feedback: Feedback) -> Res
             let mode = Mode(part, head, feedback);
             Rollout::new(sizes, GruVariant::ResetBefore, mode)
                 .hold::<T>(q)
-                .map_err(|failure| named(&format!("{mode:?}"), failure))?;
+                .map_err(|failure| failure.of(&format!("{mode:?}")))?;
         }
     }
     match feedback {
@@ -380,7 +363,7 @@ fn changed<T: Real>(
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
     let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
     let what = || format!("{variant:?}, {feedback:?}, normalised {normalised}, dropped {dropped}");
-    rollout.hold::<T>(q).map_err(|failure| named(&what(), failure))
+    rollout.hold::<T>(q).map_err(|failure| failure.of(&what()))
 }
 
 /// Both variants with every feedback, on states that are changed in every way and not at all.
@@ -417,7 +400,7 @@ fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
         Failure::unless_equal(&take(&all.trajectory, steps + 1), &got.trajectory)
             .and_then(|()| Failure::unless_equal(&take(&all.combined, hidden + 6), &got.combined))
             .and_then(|()| Failure::unless_equal(&take(&all.entropy, 1), &got.entropy))
-            .map_err(|failure| named(&format!("row {row} alone"), failure))?;
+            .map_err(|failure| failure.of(&format!("row {row} alone")))?;
     }
     Ok(())
 }
@@ -441,7 +424,7 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     second.inputs.h0 = Some(got.last);
     let all = whole.run::<f32>(q)?;
     let got = second.run::<f32>(q)?.combined;
-    Failure::unless_equal(&all.combined, &got).map_err(|failure| named("losses", failure))?;
+    Failure::unless_equal(&all.combined, &got).map_err(|failure| failure.of("losses"))?;
 
     let whole = of(Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::None));
     let (all, mut first, mut second) = (whole.run::<f32>(q)?, whole.clone(), whole.clone());
@@ -450,7 +433,7 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     (second.params.gru.steps, second.inputs.x) = (steps as u64 - 1, later.to_vec());
     second.inputs.h0 = Some(first.run::<f32>(q)?.last);
     let got = second.run::<f32>(q)?.combined;
-    Failure::unless_equal(&all.combined, &got).map_err(|failure| named("a sequence", failure))
+    Failure::unless_equal(&all.combined, &got).map_err(|failure| failure.of("a sequence"))
 }
 
 /// Checks that a row with a NaN feature predicts NaN from then on.

@@ -12,7 +12,7 @@ use nn_ops::{Dropout, GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Ten
 use super::{
     backward::BackwardInputs,
     differences::{Slopes, unless_differences},
-    forward::{VARIANTS, named, sizes},
+    forward::{VARIANTS, sizes},
     gradients::{self, members},
     loss::Losses,
     model::{EnsembleInputs, StateChange, values},
@@ -136,7 +136,7 @@ fn whole_step(q: &Conditioned, training: &EnsembleTraining) -> Result<(), Failur
     let (of_units, of_head) = trainer.gradients()?;
     let close = |what: &str, expected: &[f64], got: &[f32]| {
         let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        Failure::unless_close(expected, got, 1e-5, 1e-5 * largest).map_err(|failure| named(what, failure))
+        Failure::unless_close(expected, got, 1e-5, 1e-5 * largest).map_err(|failure| failure.of(what))
     };
     close("gradients of the units", &units, &flat(&of_units.members(q)?))?;
     close("gradients of the head", &head, &q.read(of_head.weights.view())?)?;

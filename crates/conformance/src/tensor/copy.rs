@@ -4,7 +4,12 @@ use backend_api::{Buffer, Queue, Real, ops::tensor::StridedElement};
 use core_types::params::tensor::CopyParams;
 
 use super::{long_words, typed};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{
+    Case, Conditioned, Failure, OpSpec,
+    linalg::model::{InputSource, places, six},
+    list::List as _,
+    spec::BATCHES,
+};
 
 /// Shape, strides of x, strides of y.
 type Layouts = [&'static [u64]; 3];
@@ -73,19 +78,9 @@ fn every<T: StridedElement>(values: MakeElements<T>) -> Vec<Case> {
 }
 
 fn params(layouts: &[&[u64]; 3]) -> CopyParams {
-    let six = |axes: &[u64], fill| core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill));
     let [shape, x, y] = *layouts;
     let rank = shape.len() as u32;
     CopyParams { rank, reserved: 0, shape: six(shape, 1), x_strides: six(x, 0), y_strides: six(y, 0) }
-}
-
-/// The places of all indices of a shape.
-fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
-    let mut places = vec![0];
-    for (&len, &stride) in shape.iter().zip(strides) {
-        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).list();
-    }
-    places
 }
 
 fn copied<T: StridedElement>(q: &Conditioned, layouts: &[&[u64]; 3], values: MakeElements<T>) -> Result<(), Failure> {

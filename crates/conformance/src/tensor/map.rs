@@ -16,7 +16,7 @@ use core_types::params::{
 use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::{InputSource, rounding},
+    linalg::model::{InputSource, rounding, six},
     list::List as _,
     spec::BATCHES,
 };
@@ -207,11 +207,6 @@ fn activations_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failur
         Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
     }
     Ok(())
-}
-
-/// Pads `axes` to six with `fill`.
-fn six(axes: &[u64], fill: u64) -> [u64; 6] {
-    core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill))
 }
 
 /// Parameters of tensors of `shape`, b with these strides.

@@ -6,11 +6,9 @@ mod index;
 mod map;
 mod reduce;
 
-use backend_api::Real;
-
 use crate::{
     OpSpec,
-    linalg::model::{InputSource, narrow, wide},
+    linalg::model::{InputSource, bits, narrow, wide},
     list::List as _,
     spec::typed,
 };
@@ -34,13 +32,4 @@ fn long_words(source: &mut InputSource, count: usize) -> Vec<u64> {
     // Three words of 31 bits.
     let mut word = || u64::from(source.word());
     (0..count).map(|_| word() << 62 ^ word() << 31 ^ word()).list()
-}
-
-/// The patterns of elements, all NaN alike.
-fn bits<T: Real>(x: &[T]) -> Vec<u32> {
-    bits_of(&wide(x))
-}
-
-fn bits_of(x: &[f32]) -> Vec<u32> {
-    x.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).list()
 }

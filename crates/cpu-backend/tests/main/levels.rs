@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use backend_api::{BackendError, Queue};
 use cpu_backend::{CpuConfig, CpuQueue, Simd, SimdLevel};
 
 /// Every level that this processor can run, weakest first.
@@ -20,9 +21,14 @@ pub(crate) fn strongest(threads: usize) -> CpuQueue {
     queue(Simd::detect_up_to(SimdLevel::Avx512), threads)
 }
 
-/// A queue on the portable paths, whose vectors have one length on every processor.
-pub(crate) fn portable(threads: usize) -> CpuQueue {
-    queue(Simd::detect_up_to(SimdLevel::Portable), threads)
+/// The most bytes that an op reserves on two threads.
+///
+/// The paths are portable: vectors of four words, and no instructions for bf16.
+pub(crate) fn peak(op: impl FnOnce(&CpuQueue) -> Result<(), BackendError>) -> u64 {
+    let q = queue(Simd::detect_up_to(SimdLevel::Portable), 2);
+    op(&q).unwrap();
+    assert_eq!(q.budget().live_bytes(), 0);
+    q.budget().peak_bytes()
 }
 
 /// Queues at every level, each with one thread and with three.

@@ -6,19 +6,17 @@ use backend_api::{
 };
 use core_types::params::{
     elementwise::{Activation, SumParams},
-    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
+    gemm::{BATCH_AXES, GemmParams},
 };
 use cpu_backend::CpuQueue;
 
-use crate::levels::{expect_equal, strongest};
+use crate::{
+    levels::{expect_equal, strongest},
+    linalg::gemm_params,
+};
 
 fn values(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1000.0 - 1.0).collect()
-}
-
-fn strides(rows: u64, cols: u64, transposed: bool) -> MatrixStrides {
-    let batch = [0, 0, 0, rows * cols];
-    if transposed { MatrixStrides { batch, row: 1, col: rows } } else { MatrixStrides { batch, row: cols, col: 1 } }
 }
 
 /// Bits of a product, with or without bias and activation, and of a column sum of it.
@@ -43,19 +41,9 @@ fn bits_are_those_of_one_thread() {
     for (batch, m, n, k) in sizes {
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
             for with_bias in [false, true] {
-                let p = GemmParams {
-                    batch: [1, 1, 1, batch],
-                    m,
-                    n,
-                    k,
-                    a: strides(m, k, ta),
-                    b: strides(k, n, tb),
-                    c: strides(m, n, false),
-                    accumulate: 0,
-                    activation: if with_bias { Activation::GeluTanh } else { Activation::Identity },
-                    alpha: if with_bias { -0.7 } else { 1.0 },
-                    reserved: 0,
-                };
+                let (activation, alpha) =
+                    if with_bias { (Activation::GeluTanh, -0.7) } else { (Activation::Identity, 1.0) };
+                let p = GemmParams { activation, alpha, ..gemm_params(batch, [m, n, k], [ta, tb, false]) };
                 expect_equal(&queues, &format!("{p:?}"), |q| bits(q, &p, with_bias));
             }
         }

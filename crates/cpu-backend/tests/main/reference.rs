@@ -20,8 +20,8 @@ which the parameters refer to. A view that is read and then written is listed wi
 reasons for which parameters are refused, apart from wrong lengths and sizes that overflow.
 
 The test `the_page_of_ops_is_up_to_date` compares this page with the descriptions in
-[backend-api](../crates/backend-api/src/ops), one file for each op set, and writes `target/ops.md` if they differ;
-[adding an op](adding-an-op.md) explains their form.
+[backend-api](../crates/backend-api/src/ops), one file for each op set, and rewrites it if they differ; [adding an
+op](adding-an-op.md) explains their form.
 ";
 
 /// The first paragraph of a documentation comment, without the targets of its links.
@@ -78,9 +78,14 @@ fn parameter_files(folder: &Path, files: &mut BTreeMap<String, String>) {
     }
 }
 
+/// The type of a field, without its reference, which a macro may have spaced.
+fn element(field: &Described) -> String {
+    field.element.replace("& '", "&'").replace("&'a ", "")
+}
+
 /// A parameter, whose type is a link if it has a file.
 fn parameter(described: &Described, files: &BTreeMap<String, String>) -> String {
-    let ty = described.element.replace("&'a ", "");
+    let ty = element(described);
     let name = ty.trim_start_matches('[').trim_end_matches(']');
     match files.get(name) {
         Some(file) => format!("`{}:` [`{ty}`]({file})", described.name),
@@ -93,7 +98,7 @@ fn field(field: &Described) -> String {
     let optional = matches!(field.access, Access::ReadIfGiven | Access::WriteIfGiven);
     let length = if field.length.is_empty() { String::new() } else { format!("[{}]", formula(field.length)) };
     let mark = if optional { "?" } else { "" };
-    format!("`{}{mark}: {}{length}`", field.name, field.element.replace("&'a ", ""))
+    format!("`{}{mark}: {}{length}`", field.name, element(field))
 }
 
 fn fields(all: &[Described], of: &[Access]) -> String {
@@ -150,11 +155,11 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_ops_is_up_to_date() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let (committed, fresh) = (fs::read_to_string(root.join("docs/ops.md")).unwrap_or_default(), page());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ops.md");
+    let (committed, fresh) = (fs::read_to_string(&file).unwrap_or_default(), page());
     if committed != fresh {
-        fs::write(root.join("target/ops.md"), &fresh).unwrap();
-        panic!("docs/ops.md is stale: copy target/ops.md there");
+        fs::write(&file, &fresh).unwrap();
+        panic!("docs/ops.md was stale, and has been rewritten");
     }
 }
 

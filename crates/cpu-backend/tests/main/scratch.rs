@@ -1,7 +1,7 @@
 //! Memory that ops take in addition to their operands, by the budget's peak.
 
 use backend_api::{
-    BackendError, Queue, Real,
+    Real,
     ops::{
         factor::{FactorOps, MatrixPeak, ScaleColumns, TallGram, TallProduct},
         linalg::{Attention, AttentionBackward, AttentionOps, Gemm, GemmOps},
@@ -16,7 +16,7 @@ use core_types::{
         attention::{AttentionParams, HeadStrides},
         elementwise::{Activation, DropoutParams},
         factor::{MatrixParams, ScaleParams, TallParams},
-        gemm::{GemmParams, MatrixStrides},
+        gemm::GemmParams,
         recurrent::{GruInputs, GruParams, GruVariant},
         share::TableSumsParams,
         tensor::{ReduceParams, Reduction},
@@ -25,15 +25,7 @@ use core_types::{
 use cpu_backend::CpuQueue;
 use half::bf16;
 
-use crate::levels::portable;
-
-/// The most bytes that an op reserves on two threads, without instructions for bf16.
-fn peak(op: impl FnOnce(&CpuQueue) -> Result<(), BackendError>) -> u64 {
-    let q = portable(2);
-    op(&q).unwrap();
-    assert_eq!(q.budget().live_bytes(), 0);
-    q.budget().peak_bytes()
-}
+use crate::{levels::peak, linalg::gemm_params};
 
 /// Bytes of a buffer of words, which has room to start at a cache line.
 fn buffer(words: u64) -> u64 {
@@ -43,21 +35,7 @@ fn buffer(words: u64) -> u64 {
 /// Scratch of row-major products of ones, whose results are checked.
 fn gemm<T: Real>(batch: usize, [m, n, k]: [usize; 3], bias: Option<f32>, activation: Activation) -> u64 {
     let ones = |count: usize| vec![T::from_f32(1.0); count];
-    let strides =
-        |rows: usize, cols: usize| MatrixStrides { batch: [0, 0, 0, (rows * cols) as u64], row: cols as u64, col: 1 };
-    let params = GemmParams {
-        batch: [1, 1, 1, batch as u64],
-        m: m as u64,
-        n: n as u64,
-        k: k as u64,
-        a: strides(m, k),
-        b: strides(k, n),
-        c: strides(m, n),
-        accumulate: 0,
-        activation,
-        alpha: 1.0,
-        reserved: 0,
-    };
+    let params = GemmParams { activation, ..gemm_params(batch as u64, [m, n, k], [false; 3]) };
     let (a, b, mut c) = (ones(batch * m * k), ones(batch * k * n), ones(batch * m * n));
     let column = bias.map(|bias| vec![T::from_f32(bias); n]);
     let bias_view = column.as_deref();

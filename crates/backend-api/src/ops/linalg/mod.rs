@@ -6,15 +6,24 @@ mod gemm;
 mod loss;
 mod rows;
 
-pub use attention::{Attention, AttentionBackward};
-pub use elementwise::{Activate, ActivateBackward, Axpby, Binary, BinaryScalar, Dropout, SumAxis};
-pub use gemm::Gemm;
-pub use loss::{CrossEntropy, CrossEntropyProbs};
-pub use rows::{
-    AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowMask, Softmax, SoftmaxBackward,
-};
+/// Exports a set and its ops, which its table lists, from the file of the set.
+macro_rules! export {
+    ([$file:ident] $(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
+        $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
+    }) => {
+        pub use super::sets::$set;
+        pub use $file::{$($record),*};
+    };
+}
 
-pub use super::sets::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps};
+crate::attention_ops! { export attention }
+crate::elementwise_ops! { export elementwise }
+crate::gemm_ops! { export gemm }
+crate::loss_ops! { export loss }
+crate::row_ops! { export rows }
+
+pub use rows::RowMask;
+
 use super::{correction::CorrectionOps, factor::FactorOps, optim::OptimOps};
 
 /// The op sets of neural networks.

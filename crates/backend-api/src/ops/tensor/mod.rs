@@ -73,93 +73,47 @@ op! {
     }
 }
 
-op! {
+/// Ops that copy between layouts, one for each element type, which may be generic.
+macro_rules! strided_copies {
+    ($($(#[doc = $doc:literal])* $name:ident $(<$t:ident>)? of $element:ty as $op:literal;)*) => {
+        $(op! {
+            $(#[doc = $doc])*
+            pub struct $name<'a, Q $(, $t: Real)?> as $op {
+                /// Shape and strides.
+                params: plain &'a CopyParams,
+                /// Every element that its strides reach.
+                x: read $element [>= reached_by_x],
+                /// Every element that its strides reach.
+                y: write $element [>= reached_by_y],
+            }
+            sizes(self) {
+                let p = self.params;
+                check_rank(OP, p.rank)?;
+                let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
+                let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
+            }
+            valid(self) {
+                product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides),
+                    "elements of the result overlap";
+            }
+        })*
+    };
+}
+
+strided_copies! {
     /// `y[i] = x[i]` for every index i of a shape of up to six axes.
     ///
     /// This is a transpose, a slice or a repetition of x into a slice of y; other elements of y
     /// stay. Strides of y whose axes do not nest are refused, since elements might overlap.
-    pub struct CopyStrided<'a, Q, T: Real> as "copy_strided" {
-        /// Shape and strides.
-        params: plain &'a CopyParams,
-        /// Every element that its strides reach.
-        x: read T [>= reached_by_x],
-        /// Every element that its strides reach.
-        y: write T [>= reached_by_y],
-    }
-    sizes(self) {
-        let p = self.params;
-        check_rank(OP, p.rank)?;
-        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
-        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
-    }
-    valid(self) {
-        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
-    }
-}
-
-op! {
+    CopyStrided<T> of T as "copy_strided";
     /// [`CopyStrided`] of booleans.
-    pub struct CopyStridedBool<'a, Q> as "copy_strided_bool" {
-        /// Shape and strides.
-        params: plain &'a CopyParams,
-        /// Every element that its strides reach.
-        x: read bool [>= reached_by_x],
-        /// Every element that its strides reach.
-        y: write bool [>= reached_by_y],
-    }
-    sizes(self) {
-        let p = self.params;
-        check_rank(OP, p.rank)?;
-        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
-        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
-    }
-    valid(self) {
-        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
-    }
-}
-
-op! {
+    CopyStridedBool of bool as "copy_strided_bool";
     /// [`CopyStrided`] of words, such as indices.
-    pub struct CopyStridedU32<'a, Q> as "copy_strided_u32" {
-        /// Shape and strides.
-        params: plain &'a CopyParams,
-        /// Every element that its strides reach.
-        x: read u32 [>= reached_by_x],
-        /// Every element that its strides reach.
-        y: write u32 [>= reached_by_y],
-    }
-    sizes(self) {
-        let p = self.params;
-        check_rank(OP, p.rank)?;
-        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
-        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
-    }
-    valid(self) {
-        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
-    }
-}
-
-op! {
+    CopyStridedU32 of u32 as "copy_strided_u32";
     /// [`CopyStrided`] of words of 64 bits, such as shares of a secret.
     ///
     /// No branch and no address depends on a word.
-    pub struct CopyStridedU64<'a, Q> as "copy_strided_u64" {
-        /// Shape and strides.
-        params: plain &'a CopyParams,
-        /// Every element that its strides reach.
-        x: read u64 [>= reached_by_x],
-        /// Every element that its strides reach.
-        y: write u64 [>= reached_by_y],
-    }
-    sizes(self) {
-        let p = self.params;
-        check_rank(OP, p.rank)?;
-        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
-        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
-    }
-    valid(self) {
-        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
-    }
+    CopyStridedU64 of u64 as "copy_strided_u64";
 }
 
 op! {

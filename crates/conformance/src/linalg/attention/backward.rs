@@ -5,12 +5,12 @@ use core_types::params::attention::AttentionParams;
 use half::{bf16, f16};
 
 use super::{
-    forward::{EMPTY, GROUPS, PLACEMENTS, Placement, ROWS, dropout},
-    gradient_bound, hold_backward,
-    masks::{KINDS, MASK_SHAPES, MaskShape, causal, ragged, spoilt_by_mask, together, together_with_dropout},
-    model::{AttentionSizes, Problem, packed},
+    Pass,
+    forward::{EMPTY, ROWS, dropout, drops, layouts, sized},
+    gradient_bound, masks,
+    model::{Problem, packed},
     run_backward, selected,
-    special::{PAST_LENGTHS, SPOILT, spoilt_past_lengths, spoilt_row},
+    special::{SPOILT, spoilt_row, unread},
     unless_near,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
@@ -19,92 +19,26 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (number, [queries, keys, dim]) in ROWS.into_iter().enumerate() {
         let (name, sizes) = (format!("{queries} queries, {keys} keys of {dim}"), [1, 2, 1, queries, keys, dim]);
-        cases.push(Case::new(format!("f32, {name}"), move |q| sized::<f32>(q, sizes)));
+        cases.push(Case::new(format!("f32, {name}"), move |q| sized::<f32>(q, Pass::Backward, sizes)));
         // 16-bit types differ in the products alone.
         cases.push(match number % 2 {
-            0 => Case::new(format!("f16, {name}"), move |q| sized::<f16>(q, sizes)),
-            _ => Case::new(format!("bf16, {name}"), move |q| sized::<bf16>(q, sizes)),
+            0 => Case::new(format!("f16, {name}"), move |q| sized::<f16>(q, Pass::Backward, sizes)),
+            _ => Case::new(format!("bf16, {name}"), move |q| sized::<bf16>(q, Pass::Backward, sizes)),
         });
     }
-    for [batch, heads, kv_heads] in GROUPS {
-        let name = format!("{batch} batches, {heads} heads on {kv_heads}");
-        cases.extend(typed!(name, sized([batch, heads, kv_heads, 5, 9, 8])));
-    }
-    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, sizes))));
-    for (name, placement) in PLACEMENTS {
-        cases.extend(typed!(name, placed(placement)));
-    }
-    for (name, shape) in MASK_SHAPES {
-        cases.push(Case::new(format!("a keep mask, {name}"), move |q| masked(q, shape, false)));
-        cases.push(Case::new(format!("an additive mask, {name}"), move |q| masked(q, shape, true)));
-    }
-    for additive in [false, true] {
-        let name = format!("causal mask, lengths, and {}", if additive { "addends" } else { "flags" });
-        cases.extend(typed!(name, all(additive)));
-    }
-    for (name, sizes) in KINDS {
-        cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(sizes)));
-        cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(sizes)));
-    }
-    cases.extend(typed!("causal masks", diagonals()));
-    cases.extend(typed!("batches of several lengths", lengths()));
-    for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
-        cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(p, first, None)));
-    }
-    cases.push(Case::new("dropout by the record of an optimizer", |q| drops::<f32>(q, 0.5, 0, Some([u64::MAX, 7]))));
-    cases.extend(typed!("NaN and infinity in keys that no query reads", unread()));
+    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, Pass::Backward, sizes))));
+    cases.extend(layouts(Pass::Backward));
+    cases.extend(masks::cases(Pass::Backward));
+    cases.push(Case::new("dropout by the record of an optimizer", |q| {
+        drops::<f32>(q, Pass::Backward, 0.5, 0, Some([u64::MAX, 7]))
+    }));
+    cases.extend(typed!("NaN and infinity in keys that no query reads", unread(Pass::Backward)));
     for (name, operand) in [("query", "q"), ("key", "k"), ("value", "v"), ("gradient", "g")] {
         cases.extend(typed!(format!("NaN in a {name} that others do not read"), read_by_others(operand)));
     }
     cases.push(Case::new("central differences", differences));
     cases.extend(typed!("equal bits of two runs", again()));
     cases
-}
-
-fn sized<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    hold_backward::<T>(q, &Problem::new(packed(sizes), 31))
-}
-
-fn placed<T: Real>(q: &Conditioned, placement: Placement) -> Result<(), Failure> {
-    hold_backward::<T>(q, &Problem::new(placement.params([2, 4, 2, 5, 9, 7]), 32))?;
-    hold_backward::<T>(q, &Problem::new(placement.params([2, 2, 1, 4, 7, 16]), 33))
-}
-
-fn masked(q: &Conditioned, shape: MaskShape, additive: bool) -> Result<(), Failure> {
-    hold_backward::<f32>(q, &shape.problem(additive, packed([2, 4, 2, 5, 9, 8])))
-}
-
-fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
-    hold_backward::<T>(q, &together(additive))
-}
-
-fn all_with_dropout<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    [false, true].iter().try_for_each(|&additive| hold_backward::<T>(q, &together_with_dropout(sizes, additive)))
-}
-
-fn spoilt<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    hold_backward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
-    hold_backward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
-}
-
-fn diagonals<T: Real>(q: &Conditioned) -> Result<(), Failure> {
-    causal().iter().try_for_each(|problem| hold_backward::<T>(q, problem))
-}
-
-fn lengths<T: Real>(q: &Conditioned) -> Result<(), Failure> {
-    hold_backward::<T>(q, &ragged())
-}
-
-fn drops<T: Real>(q: &Conditioned, p: f64, first: u64, steps: Option<[u64; 2]>) -> Result<(), Failure> {
-    let params = AttentionParams { dropout: dropout(p, first), ..packed([2, 4, 2, 5, 9, 8]) };
-    hold_backward::<T>(q, &Problem { steps, ..Problem::new(params, 34) })
-}
-
-fn unread<T: Real>(q: &Conditioned) -> Result<(), Failure> {
-    for bad in [f32::NAN, f32::INFINITY] {
-        PAST_LENGTHS.iter().try_for_each(|&sizes| hold_backward::<T>(q, &spoilt_past_lengths(sizes, bad)))?;
-    }
-    Ok(())
 }
 
 /// Compares the gradients of a problem with a row of NaN.

@@ -1,18 +1,15 @@
 //! Results of attention for sizes, groups of heads, layouts, dropout, and in other batches.
 
-use backend_api::{
-    Buffer, Queue, Real,
-    ops::linalg::{Attention, AttentionOps},
-};
+use backend_api::Real;
 use core_types::params::{
     attention::{AttentionParams, HeadStrides},
     elementwise::DropoutParams,
 };
 
 use super::{
-    batches, download, hold_forward,
+    Pass, batches, hold_forward,
     model::{AttentionSizes, Problem, covered, packed, rows, start},
-    run_forward, upload,
+    run_forward,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
 
@@ -42,7 +39,7 @@ pub(super) const ROWS: [[u64; 3]; 21] = [
 ];
 
 /// Batches, heads of queries, and heads of keys.
-pub(super) const GROUPS: [[u64; 3]; 4] = [[2, 3, 3], [2, 6, 2], [1, 4, 1], [3, 8, 4]];
+const GROUPS: [[u64; 3]; 4] = [[2, 3, 3], [2, 6, 2], [1, 4, 1], [3, 8, 4]];
 
 /// Shapes without a product.
 pub(super) const EMPTY: [(&str, AttentionSizes); 8] = [
@@ -58,7 +55,7 @@ pub(super) const EMPTY: [(&str, AttentionSizes); 8] = [
 
 /// The order of axes in memory, and gaps between rows.
 #[derive(Clone, Copy)]
-pub(super) enum Placement {
+enum Placement {
     /// Row-major `[batch, heads, rows, dim]`.
     ByHead,
     /// A third of row-major `[batch, rows, 3, heads, dim]`.
@@ -67,7 +64,7 @@ pub(super) enum Placement {
     Unaligned,
 }
 
-pub(super) const PLACEMENTS: [(&str, Placement); 3] = [
+const PLACEMENTS: [(&str, Placement); 3] = [
     ("heads before rows", Placement::ByHead),
     ("interleaved with two others", Placement::Interleaved),
     ("gaps after rows, heads and batches", Placement::Unaligned),
@@ -86,7 +83,7 @@ impl Placement {
     }
 
     /// Parameters with all tensors laid out like this.
-    pub(super) fn params(self, sizes: AttentionSizes) -> AttentionParams {
+    fn params(self, sizes: AttentionSizes) -> AttentionParams {
         let [_, heads, kv_heads, queries, keys, dim] = sizes;
         let (of_queries, of_keys) = (self.strides(queries, heads, dim), self.strides(keys, kv_heads, dim));
         AttentionParams { q: of_queries, k: of_keys, v: of_keys, y: of_queries, ..packed(sizes) }
@@ -103,30 +100,22 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for [queries, keys, dim] in ROWS {
         let name = format!("{queries} queries, {keys} keys of {dim}");
-        cases.extend(typed!(name, sized([1, 2, 1, queries, keys, dim])));
+        cases.extend(typed!(name, sized(Pass::Forward, [1, 2, 1, queries, keys, dim])));
     }
     for batch in batches() {
-        let case = Case::new(format!("{batch} batches"), move |q| sized::<f32>(q, [batch as u64, 1, 1, 1, 2, 1]));
+        let sizes = [batch as u64, 1, 1, 1, 2, 1];
+        let case = Case::new(format!("{batch} batches"), move |q| sized::<f32>(q, Pass::Forward, sizes));
         // A simulated device computes a whole tile for each batch.
         cases.push(if batch > 64 { case.on_elements(1 << 17) } else { case });
     }
-    for [batch, heads, kv_heads] in GROUPS {
-        let name = format!("{batch} batches, {heads} heads on {kv_heads}");
-        cases.extend(typed!(name, sized([batch, heads, kv_heads, 5, 9, 8])));
-    }
     for (name, sizes) in EMPTY {
-        cases.extend(typed!(name, sized(sizes)));
+        cases.extend(typed!(name, sized(Pass::Forward, sizes)));
     }
-    for (name, placement) in PLACEMENTS {
-        cases.extend(typed!(name, placed(placement)));
-    }
+    cases.extend(layouts(Pass::Forward));
     cases.extend(typed!("keys and values that batches and heads share", shared()));
-    for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
-        cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(p, first, None)));
-    }
     for (number, steps) in [[3, 2], [u64::from(u32::MAX), 1 << 32], [u64::MAX, 7]].into_iter().enumerate() {
         let name = format!("dropout by the record of an optimizer, {number}");
-        cases.push(Case::new(name, move |q| drops::<f32>(q, 0.5, 0, Some(steps))));
+        cases.push(Case::new(name, move |q| drops::<f32>(q, Pass::Forward, 0.5, 0, Some(steps))));
     }
     cases.extend(typed!("a batch or a head alone", alone(5, 70)));
     cases.extend(typed!("a batch or a head alone, one query", alone(1, 530)));
@@ -134,13 +123,41 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn sized<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    hold_forward::<T>(q, &Problem::new(packed(sizes), 1))
+/// Cases of groups of heads, of placements, and of dropout.
+pub(super) fn layouts(pass: Pass) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for [batch, heads, kv_heads] in GROUPS {
+        let name = format!("{batch} batches, {heads} heads on {kv_heads}");
+        cases.extend(typed!(name, sized(pass, [batch, heads, kv_heads, 5, 9, 8])));
+    }
+    for (name, placement) in PLACEMENTS {
+        cases.extend(typed!(name, placed(pass, placement)));
+    }
+    for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
+        cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(pass, p, first, None)));
+    }
+    cases
 }
 
-fn placed<T: Real>(q: &Conditioned, placement: Placement) -> Result<(), Failure> {
-    hold_forward::<T>(q, &Problem::new(placement.params([2, 4, 2, 5, 9, 7]), 2))?;
-    hold_forward::<T>(q, &Problem::new(placement.params([2, 2, 1, 4, 7, 16]), 3))
+pub(super) fn sized<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+    pass.hold::<T>(q, &Problem::new(packed(sizes), 1))
+}
+
+fn placed<T: Real>(q: &Conditioned, pass: Pass, placement: Placement) -> Result<(), Failure> {
+    pass.hold::<T>(q, &Problem::new(placement.params([2, 4, 2, 5, 9, 7]), 2))?;
+    pass.hold::<T>(q, &Problem::new(placement.params([2, 2, 1, 4, 7, 16]), 3))
+}
+
+/// Dropout that counts weights from `first` on, after the given steps of an optimizer.
+pub(super) fn drops<T: Real>(
+    q: &Conditioned,
+    pass: Pass,
+    p: f64,
+    first: u64,
+    steps: Option<[u64; 2]>,
+) -> Result<(), Failure> {
+    let params = AttentionParams { dropout: dropout(p, first), ..packed(pass.sizes()) };
+    pass.hold::<T>(q, &Problem { steps, ..Problem::new(params, 5) })
 }
 
 fn shared<T: Real>(q: &Conditioned) -> Result<(), Failure> {
@@ -149,16 +166,11 @@ fn shared<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     hold_forward::<T>(q, &Problem::new(params, 4))
 }
 
-fn drops<T: Real>(q: &Conditioned, p: f64, first: u64, steps: Option<[u64; 2]>) -> Result<(), Failure> {
-    let params = AttentionParams { dropout: dropout(p, first), ..packed([2, 4, 2, 5, 19, 8]) };
-    hold_forward::<T>(q, &Problem { steps, ..Problem::new(params, 5) })
-}
-
 /// Compares each batch and head, computed alone, with the whole problem, bit for bit.
 fn alone<T: Real>(q: &Conditioned, queries: u64, keys: u64) -> Result<(), Failure> {
     const DIM: usize = 8;
     let whole = Problem::new(packed([2, 4, 2, queries, keys, DIM as u64]), 6);
-    let (y, lse) = run_forward::<T>(q, &whole)?;
+    let (y, lse) = run_forward::<T>(q, &whole, true)?;
     let p = &whole.params;
     for (batch, head) in (0..p.batch).flat_map(|batch| (0..p.heads).map(move |head| (batch, head))) {
         // The strides stay, and views begin at the first element of the batch or of the head.
@@ -176,7 +188,7 @@ fn alone<T: Real>(q: &Conditioned, queries: u64, keys: u64) -> Result<(), Failur
         one.q.truncate(covered(&p.q, [1, heads, p.queries], p.dim).len());
         one.k.truncate(covered(&p.k, [1, one.params.kv_heads, p.keys], p.dim).len());
         one.v.truncate(one.k.len());
-        let (got_y, got_lse) = run_forward::<T>(q, &one)?;
+        let (got_y, got_lse) = run_forward::<T>(q, &one, true)?;
         for [_, own, query] in rows([1, heads, p.queries]) {
             let (from, to) = (start(&p.y, [batch, head + own, query]), start(&p.y, [0, own, query]));
             Failure::unless_equal(&y[from..][..DIM], &got_y[to..][..DIM])?;
@@ -190,20 +202,6 @@ fn alone<T: Real>(q: &Conditioned, queries: u64, keys: u64) -> Result<(), Failur
 
 fn without_lse(q: &Conditioned) -> Result<(), Failure> {
     let problem = Problem::new(packed([2, 2, 1, 5, 9, 8]), 7);
-    let (expected, _) = run_forward::<f32>(q, &problem)?;
-    let [queries, keys, values] = [&problem.q, &problem.k, &problem.v].map(|values| upload::<f32>(q, values));
-    let (queries, keys, values, mut y) = (queries?, keys?, values?, q.zeros::<f32>(expected.len())?);
-    q.attention(Attention {
-        params: &problem.params,
-        q: queries.view(),
-        k: keys.view(),
-        v: values.view(),
-        key_lens: None,
-        keep: None,
-        addend: None,
-        state: None,
-        y: y.view_mut(),
-        lse: None,
-    })?;
-    Failure::unless_equal(&expected, &download::<f32>(q, &y)?)
+    let (expected, _) = run_forward::<f32>(q, &problem, true)?;
+    Failure::unless_equal(&expected, &run_forward::<f32>(q, &problem, false)?.0)
 }

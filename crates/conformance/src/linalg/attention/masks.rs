@@ -1,10 +1,10 @@
-//! Results of attention with keys that are left out.
+//! Results and gradients of attention with keys that are left out.
 
 use backend_api::Real;
 use core_types::params::attention::{AttentionParams, HeadStrides};
 
 use super::{
-    InputSource,
+    InputSource, Pass,
     forward::dropout,
     hold_forward,
     model::{AttentionSizes, Problem, covered, packed, rows, start},
@@ -13,7 +13,7 @@ use crate::{Case, Conditioned, Failure, spec::typed};
 
 /// The shape of a mask.
 #[derive(Clone, Copy)]
-pub(super) enum MaskShape {
+enum MaskShape {
     /// `[batch, heads, queries, keys]`.
     Full,
     /// `[queries, keys]`, for all heads.
@@ -24,20 +24,17 @@ pub(super) enum MaskShape {
     Gaps,
 }
 
-pub(super) const MASK_SHAPES: [(&str, MaskShape); 4] = [
+const MASK_SHAPES: [(&str, MaskShape); 4] = [
     ("[batch, heads, queries, keys]", MaskShape::Full),
     ("[queries, keys]", MaskShape::Queries),
     ("[batch, 1, 1, keys]", MaskShape::Keys),
     ("all axes with gaps", MaskShape::Gaps),
 ];
 
-/// The sizes that masks are tried on.
-const SIZES: AttentionSizes = [2, 4, 2, 5, 19, 8];
-
 /// Few and many queries, of short and of long rows: each kind has its own kernels.
 ///
 /// The last tiles of queries and keys are not full.
-pub(super) const KINDS: [(&str, AttentionSizes); 4] = [
+const KINDS: [(&str, AttentionSizes); 4] = [
     ("few short rows", [2, 2, 1, 5, 41, 8]),
     ("many short rows", [2, 2, 1, 70, 41, 8]),
     ("few long rows", [2, 2, 1, 5, 41, 72]),
@@ -56,7 +53,7 @@ impl MaskShape {
     }
 
     /// A problem whose mask leaves out a quarter of the keys, and all keys of the first row.
-    pub(super) fn problem(self, additive: bool, mut params: AttentionParams) -> Problem {
+    fn problem(self, additive: bool, mut params: AttentionParams) -> Problem {
         params.mask = self.strides(&params);
         let mut random = InputSource::new(11);
         let used = covered(&params.mask, [params.batch, params.heads, params.queries], params.keys);
@@ -73,42 +70,6 @@ impl MaskShape {
         };
         Problem { addend: Some(keep.iter().zip(&used).map(&mut addend).collect()), ..problem }
     }
-}
-
-/// Five batches with numbers of keys below and above nine.
-pub(super) fn ragged() -> Problem {
-    Problem { key_lens: Some(vec![0, 1, 6, 9, u32::MAX]), ..Problem::new(packed([5, 2, 1, 3, 9, 8]), 13) }
-}
-
-/// Problems with a causal mask, some of whose queries read no key or all.
-pub(super) fn causal() -> Vec<Problem> {
-    let shifts = [-3, -1, 0, 4, 100, i64::MIN, i64::MAX].map(|shift| ([1, 2, 1, 5, 9, 4], shift));
-    let long = [
-        ([1, 1, 1, 33, 70, 4], 37),
-        ([1, 1, 1, 66, 66, 4], 0),
-        ([1, 1, 1, 70, 3, 4], -66),
-        // A tile with rows that read no key, and others that do.
-        ([1, 1, 1, 70, 41, 4], -60),
-        ([1, 1, 1, 70, 41, 68], -60),
-        ([1, 1, 1, 5, 9, 68], -3),
-    ];
-    let problem = |(sizes, causal_offset): (AttentionSizes, i64)| {
-        Problem::new(AttentionParams { causal: 1, causal_offset, ..packed(sizes) }, 14)
-    };
-    shifts.into_iter().chain(long).map(problem).collect()
-}
-
-/// All masks at once.
-pub(super) fn together(additive: bool) -> Problem {
-    let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(SIZES) };
-    Problem { key_lens: Some(vec![17, 15]), ..MaskShape::Full.problem(additive, params) }
-}
-
-/// All masks at once, and dropout.
-pub(super) fn together_with_dropout(sizes: AttentionSizes, additive: bool) -> Problem {
-    let params = AttentionParams { causal: 1, causal_offset: 3, dropout: dropout(0.5, 5), ..packed(sizes) };
-    let keys = params.keys as u32;
-    Problem { key_lens: Some(vec![keys, keys - 4]), ..MaskShape::Full.problem(additive, params) }
 }
 
 /// A problem with elements of `bad` in every row that a mask leaves out.
@@ -138,51 +99,75 @@ pub(super) fn spoilt_by_mask(sizes: AttentionSizes, additive: bool, bad: f32) ->
     problem
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases(pass: Pass) -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, shape) in MASK_SHAPES {
-        cases.push(Case::new(format!("a keep mask, {name}"), move |q| masked::<f32>(q, shape, false)));
-        cases.push(Case::new(format!("an additive mask, {name}"), move |q| masked::<f32>(q, shape, true)));
+        for (kind, additive) in [("a keep", false), ("an additive", true)] {
+            let name = format!("{kind} mask, {name}");
+            cases.push(Case::new(name, move |q| pass.hold::<f32>(q, &shape.problem(additive, packed(pass.sizes())))));
+        }
     }
     for additive in [false, true] {
         let name = format!("causal mask, lengths, and {}", if additive { "addends" } else { "flags" });
-        cases.extend(typed!(name, all(additive)));
+        cases.extend(typed!(name, all(pass, additive)));
     }
-    cases.extend(typed!("causal masks", diagonals()));
-    cases.extend(typed!("batches of several lengths", lengths()));
+    cases.extend(typed!("causal masks", diagonals(pass)));
+    cases.extend(typed!("batches of several lengths", lengths(pass)));
     for (name, sizes) in KINDS {
-        cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(sizes)));
-        cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(sizes)));
+        cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(pass, sizes)));
+        cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(pass, sizes)));
     }
-    for first in [60, 64, 130, 256, 290] {
-        cases.push(Case::new(format!("the first {first} keys are left out"), move |q| late(q, first)));
+    if matches!(pass, Pass::Forward) {
+        for first in [60, 64, 130, 256, 290] {
+            cases.push(Case::new(format!("the first {first} keys are left out"), move |q| late(q, first)));
+        }
     }
     cases
 }
 
-fn masked<T: Real>(q: &Conditioned, shape: MaskShape, additive: bool) -> Result<(), Failure> {
-    hold_forward::<T>(q, &shape.problem(additive, packed(SIZES)))
+/// All masks at once.
+fn all<T: Real>(q: &Conditioned, pass: Pass, additive: bool) -> Result<(), Failure> {
+    let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(Pass::Forward.sizes()) };
+    let problem = MaskShape::Full.problem(additive, params);
+    pass.hold::<T>(q, &Problem { key_lens: Some(vec![17, 15]), ..problem })
 }
 
-fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
-    hold_forward::<T>(q, &together(additive))
+/// All masks at once, and dropout.
+fn all_with_dropout<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+    let params = AttentionParams { causal: 1, causal_offset: 3, dropout: dropout(0.5, 5), ..packed(sizes) };
+    let keys = params.keys as u32;
+    [false, true].iter().try_for_each(|&additive| {
+        let problem = MaskShape::Full.problem(additive, params);
+        pass.hold::<T>(q, &Problem { key_lens: Some(vec![keys, keys - 4]), ..problem })
+    })
 }
 
-fn all_with_dropout<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    [false, true].iter().try_for_each(|&additive| hold_forward::<T>(q, &together_with_dropout(sizes, additive)))
+fn spoilt<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+    pass.hold::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
+    pass.hold::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }
 
-fn spoilt<T: Real>(q: &Conditioned, sizes: AttentionSizes) -> Result<(), Failure> {
-    hold_forward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
-    hold_forward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
+/// Causal masks under which some queries read no key or all.
+fn diagonals<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
+    let shifts = [-3, -1, 0, 4, 100, i64::MIN, i64::MAX].map(|shift| ([1, 2, 1, 5, 9, 4], shift));
+    let long = [
+        ([1, 1, 1, 33, 70, 4], 37),
+        ([1, 1, 1, 66, 66, 4], 0),
+        ([1, 1, 1, 70, 3, 4], -66),
+        // A tile with rows that read no key, and others that do.
+        ([1, 1, 1, 70, 41, 4], -60),
+        ([1, 1, 1, 70, 41, 68], -60),
+        ([1, 1, 1, 5, 9, 68], -3),
+    ];
+    shifts.into_iter().chain(long).try_for_each(|(sizes, causal_offset)| {
+        pass.hold::<T>(q, &Problem::new(AttentionParams { causal: 1, causal_offset, ..packed(sizes) }, 14))
+    })
 }
 
-fn diagonals<T: Real>(q: &Conditioned) -> Result<(), Failure> {
-    causal().iter().try_for_each(|problem| hold_forward::<T>(q, problem))
-}
-
-fn lengths<T: Real>(q: &Conditioned) -> Result<(), Failure> {
-    hold_forward::<T>(q, &ragged())
+/// Five batches with numbers of keys below and above nine.
+fn lengths<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
+    let problem = Problem::new(packed([5, 2, 1, 3, 9, 8]), 13);
+    pass.hold::<T>(q, &Problem { key_lens: Some(vec![0, 1, 6, 9, u32::MAX]), ..problem })
 }
 
 /// Leaves out the first keys of 300, by flags and by addends, some of them finite.

@@ -13,7 +13,7 @@ use backend_api::{
     ops::linalg::{Attention, AttentionBackward, AttentionOps},
 };
 use core_types::params::{attention::HeadStrides, optim::StepState};
-use model::{Problem, UNTOUCHED, covered};
+use model::{AttentionSizes, Problem, UNTOUCHED, covered};
 
 use super::{
     batches,
@@ -24,7 +24,7 @@ use crate::{Buf, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut forward = forward::cases();
-    forward.extend(masks::cases());
+    forward.extend(masks::cases(Pass::Forward));
     forward.extend(special::cases());
     vec![
         OpSpec { op: "linalg.attention", cases: forward },
@@ -32,6 +32,31 @@ pub(super) fn specs() -> Vec<OpSpec> {
         OpSpec { op: "linalg.attention plans", cases: plans::cases() },
         OpSpec { op: "linalg.attention refusals", cases: refuse::cases() },
     ]
+}
+
+/// A pass of attention.
+#[derive(Clone, Copy)]
+enum Pass {
+    Forward,
+    Backward,
+}
+
+impl Pass {
+    /// Sizes of a problem with dropout or with a mask of any shape.
+    fn sizes(self) -> AttentionSizes {
+        match self {
+            Self::Forward => [2, 4, 2, 5, 19, 8],
+            Self::Backward => [2, 4, 2, 5, 9, 8],
+        }
+    }
+
+    /// Compares results or gradients with the model.
+    fn hold<T: Real>(self, q: &Conditioned, problem: &Problem) -> Result<(), Failure> {
+        match self {
+            Self::Forward => hold_forward::<T>(q, problem),
+            Self::Backward => hold_backward::<T>(q, problem),
+        }
+    }
 }
 
 /// Operands on the device.
@@ -64,8 +89,8 @@ fn given<T: Element>(q: &Conditioned, values: Option<&[T]>) -> Result<Option<Buf
     values.map(|values| q.upload(values)).transpose()
 }
 
-/// The buffer of the result, and the logarithms of the sums.
-fn run_forward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(Vec<f32>, Vec<f32>), Failure> {
+/// The result, and the logarithms of the sums, which are untouched unless wanted.
+fn run_forward<T: Real>(q: &Conditioned, problem: &Problem, with_lse: bool) -> Result<(Vec<f32>, Vec<f32>), Failure> {
     let on = DeviceOperands::<T>::new(q, problem)?;
     let p = &problem.params;
     let mut y = upload::<T>(q, &vec![UNTOUCHED; covered(&p.y, problem.of_queries(), p.dim).len()])?;
@@ -80,7 +105,7 @@ fn run_forward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(Vec<f32>,
         addend: on.addend.as_ref().map(|addend| addend.view()),
         state: on.state.as_ref().map(|state| state.view()),
         y: y.view_mut(),
-        lse: Some(lse.view_mut()),
+        lse: with_lse.then(|| lse.view_mut()),
     })?;
     Ok((download::<T>(q, &y)?, download::<f32>(q, &lse)?))
 }
@@ -122,7 +147,7 @@ fn run_backward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<[Vec<f32>
 fn hold_forward<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(), Failure> {
     let p = &problem.params;
     let (y, lse) = problem.forward();
-    let (got, got_lse) = run_forward::<T>(q, problem)?;
+    let (got, got_lse) = run_forward::<T>(q, problem, true)?;
     unless_untouched(&p.y, problem.of_queries(), p.dim, &got)?;
     let within = (1e-5 + 1.5 * rounding::<T>()) * f64::from(p.dropout.scale.max(1.0));
     Failure::unless_close(&y, &got, rounding::<T>(), within)?;

@@ -9,7 +9,7 @@ use backend_api::{Buffer, Queue, Real};
 
 use super::{
     batches,
-    model::{narrow, wide as single},
+    model::{InputSource, narrow, wide as single},
 };
 use crate::{Buf, Conditioned, Failure, OpSpec, list::List as _};
 
@@ -36,12 +36,8 @@ const HELD_LENGTHS: [usize; 8] = [100, 228, 356, 484, 612, 740, 868, 996];
 
 /// Reproducible values in -4..4, representable in bf16.
 fn values(seed: u64, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 56) as i64 - 128) as f32 / 32.0
-    };
-    (0..count).map(|_| next()).list()
+    let mut random = InputSource::of_state(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    (0..count).map(|_| (i64::from(random.word() >> 23) - 128) as f32 / 32.0).list()
 }
 
 fn wide(x: &[f32]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! The formulas in f64, row by row.
 
-use crate::list::List as _;
+use crate::{linalg::model::central_differences, list::List as _};
 
 /// Softmax of one row; elements of -inf give 0.
 pub(super) fn softmax(x: &[f64]) -> Vec<f64> {
@@ -37,20 +37,7 @@ pub(super) fn rms_norm(x: &[f64], gamma: &[f64], eps: f64) -> Vec<f64> {
 
 /// The gradient of `sum_i g_i f(x)_i` with respect to x, by central differences of f.
 pub(super) fn gradient(x: &[f64], g: &[f64], f: &dyn Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
-    const STEP: f64 = 1e-5;
-    let mut x = x.to_vec();
-    let loss = |x: &[f64]| f(x).iter().zip(g).map(|(y, g)| y * g).sum::<f64>();
-    (0..x.len())
-        .map(|i| {
-            let at = x[i];
-            x[i] = at + STEP;
-            let above = loss(&x);
-            x[i] = at - STEP;
-            let below = loss(&x);
-            x[i] = at;
-            (above - below) / (2.0 * STEP)
-        })
-        .list()
+    central_differences(x, 1e-5, &|x| f(x).iter().zip(g).map(|(y, g)| y * g).sum())
 }
 
 /// `f` over the middle axis of a row-major `outer x len x inner` tensor.

@@ -2,6 +2,8 @@
 //!
 //! They run on ordinary rows, extreme deviations and constant rows.
 
+use core::fmt::Debug;
+
 use backend_api::{BackendError, Buffer, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
@@ -9,11 +11,19 @@ use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, Tens
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, narrow, unless_near, values, wide};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::wide as single, list::List as _};
 
-/// Layer norm (`centred`) or RMS norm.
+/// A norm of rows.
 #[derive(Clone, Copy)]
 pub(super) struct NormOp {
+    name: &'static str,
+    /// Whether rows lose their mean: layer norm, or else RMS norm.
     pub(super) centred: bool,
+    /// Whether other rows are added first.
+    adds: bool,
 }
+
+pub(super) const LAYER: NormOp = NormOp { name: "layer_norm", centred: true, adds: false };
+pub(super) const RMS: NormOp = NormOp { name: "rms_norm", centred: false, adds: false };
+const SUM: NormOp = NormOp { name: "add_layer_norm", centred: true, adds: true };
 
 /// Inputs of one case; `beta` is all zero for RMS norm.
 pub(super) struct NormInputs {
@@ -35,13 +45,12 @@ struct NormGradients<R> {
 }
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let (layer, rms) = (NormOp { centred: true }, NormOp { centred: false });
     vec![
-        OpSpec { op: "linalg.layer_norm", cases: forward(layer) },
-        OpSpec { op: "linalg.add_layer_norm", cases: sums() },
-        OpSpec { op: "linalg.rms_norm", cases: forward(rms) },
-        OpSpec { op: "linalg.layer_norm_backward", cases: backward(layer) },
-        OpSpec { op: "linalg.rms_norm_backward", cases: backward(rms) },
+        OpSpec { op: "linalg.layer_norm", cases: forward(LAYER) },
+        OpSpec { op: "linalg.add_layer_norm", cases: forward(SUM) },
+        OpSpec { op: "linalg.rms_norm", cases: forward(RMS) },
+        OpSpec { op: "linalg.layer_norm_backward", cases: backward(LAYER) },
+        OpSpec { op: "linalg.rms_norm_backward", cases: backward(RMS) },
     ]
 }
 
@@ -147,6 +156,20 @@ impl NormOp {
         Ok((host(&y)?, Some(NormGradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
     }
 
+    /// The norms of the rows, or of their sums with `r` if the op adds.
+    fn normed<T: Real>(self, q: &Conditioned, input: &NormInputs, r: &[f32]) -> Result<Vec<f32>, NnError> {
+        Ok(if self.adds { run_sum::<T>(q, input, r, 0)?.1 } else { self.run::<T>(q, input, None)?.0 })
+    }
+
+    /// Requires an error with the number of the first row without spread.
+    pub(super) fn unless_undefined<R: Debug>(self, outcome: Result<R, NnError>) -> Result<(), Failure> {
+        match outcome {
+            Err(NnError::Backend(BackendError::Undefined { op, index: 3, .. })) if op == self.name => Ok(()),
+            Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The analytic gradients in f64.
     fn model_gradients(self, input: &NormInputs, g: &[f32]) -> NormGradients<f64> {
         let n = input.n;
@@ -187,34 +210,24 @@ fn forward(op: NormOp) -> Vec<Case> {
     }
     let long = Case::new("a row of 65536", move |q| close::<f32>(q, op, &op.inputs(1, 65_536, 0.0), 2e-5));
     cases.push(long.on_elements(65_536));
-    cases.push(Case::new("a constant row gives beta", move |q| {
-        let mut input = op.inputs(1, 17, 0.0);
-        input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
-        let (y, _) = op.run::<f32>(q, &input, None)?;
-        Failure::unless_equal(&input.beta, &y)
-    }));
-    let undefined = Case::new("a constant row without eps is an error with its number", move |q| {
-        UNDEFINED_LENGTHS.into_iter().try_for_each(|n| match op.run::<f32>(q, &op.undefined(n), None) {
-            Err(NnError::Backend(BackendError::Undefined { op: name, index: 3, .. }))
-                if name == if op.centred { "layer_norm" } else { "rms_norm" } =>
-            {
-                Ok(())
-            }
-            Ok((y, _)) => Err(Failure::Broken(format!("got {y:?}"))),
-            Err(error) => Err(error.into()),
+    let what = if op.adds { "sum" } else { "row" };
+    let undefined = Case::new(format!("a constant {what} without eps is an error with its number"), move |q| {
+        UNDEFINED_LENGTHS.into_iter().try_for_each(|n| {
+            let input = op.undefined(n);
+            op.unless_undefined(op.normed::<f32>(q, &input, &input.x))
         })
     });
     cases.push(undefined.that_waits());
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
-        let (y, _) = op.run::<f32>(q, &input, None)?;
+        let y = op.normed::<f32>(q, &input, &values(53, 51))?;
         match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {y:?}"))),
         }
     }));
-    for (log, eps) in EXTREMES {
+    for &(log, eps) in if op.adds { &EXTREMES[2..3] } else { &EXTREMES } {
         cases.push(extreme_case(log, eps, move |q| {
             EXTREME_LENGTHS.iter().try_for_each(|&n| close::<f32>(q, op, &op.scaled(3, n, log, eps), 4e-5))
         }));
@@ -222,32 +235,29 @@ fn forward(op: NormOp) -> Vec<Case> {
     cases.push(Case::new("bf16 deviations of 2^120", move |q| {
         EXTREME_LENGTHS.iter().try_for_each(|&n| close::<bf16>(q, op, &op.scaled(3, n, 120, 1e-5), 4.0 * 1.6e-2))
     }));
-    cases.push(Case::new("one extreme row among others", move |q| {
-        for n in EXTREME_LENGTHS {
-            let mut input = op.inputs(6, n, 0.0);
-            input.x[2 * n..3 * n].iter_mut().for_each(|x| *x *= 2f32.powi(120));
-            close::<f32>(q, op, &input, 4e-5)?;
-        }
-        Ok(())
-    }));
-    let large = [(3e38, 1e-5), (3e38, 1e-20), (1e30, 1e-12), (1e-30, 1e-12)];
+    let (what, large): (_, &'static [_]) = match op.adds {
+        true => ("constant sums", &[(1e38, 1e-5)]),
+        false => ("constant rows of any size", &[(3e38, 1e-5), (3e38, 1e-20), (1e30, 1e-12), (1e-30, 1e-12)]),
+    };
     let common = [(3e4, 1e-20), (0.0, 1e-30)];
     cases.extend([
-        Case::new("constant rows of any size give beta", move |q| {
-            large.into_iter().chain(common).try_for_each(|row| constant_rows::<f32>(q, op, row, 1e-6))
+        Case::new(format!("{what} give beta"), move |q| {
+            large.iter().chain(&common).try_for_each(|&row| constant_rows::<f32>(q, op, row, 1e-6))
         }),
-        Case::new("constant rows of any size give beta, f16", move |q| {
+        Case::new(format!("{what} give beta, f16"), move |q| {
             common.into_iter().try_for_each(|row| constant_rows::<f16>(q, op, row, 2e-3))
         }),
-        Case::new("constant rows of any size give beta, bf16", move |q| {
+        Case::new(format!("{what} give beta, bf16"), move |q| {
             common.into_iter().try_for_each(|row| constant_rows::<bf16>(q, op, row, 1.6e-2))
         }),
     ]);
     cases.push(Case::new("without gamma and beta", move |q| {
         for n in EXTREME_LENGTHS {
             close::<f32>(q, op, &op.plain(op.inputs(3, n, 0.0)), 4e-5)?;
-            close::<f16>(q, op, &op.plain(op.inputs(3, n, 0.0)), 2e-3)?;
-            close::<f32>(q, op, &op.plain(op.scaled(3, n, 120, 1e-5)), 4e-5)?;
+            if !op.adds {
+                close::<f16>(q, op, &op.plain(op.inputs(3, n, 0.0)), 2e-3)?;
+                close::<f32>(q, op, &op.plain(op.scaled(3, n, 120, 1e-5)), 4e-5)?;
+            }
         }
         Ok(())
     }));
@@ -256,7 +266,39 @@ fn forward(op: NormOp) -> Vec<Case> {
             [("f32", close::<f32>, 4e-5), ("f16", close::<f16>, 4.0 * 2e-3), ("bf16", close::<bf16>, 4.0 * 1.6e-2)];
         cases.extend(typed_rows(op, checks, (3, lengths), |ty| format!("{ty} rows of {name} lengths")));
     }
+    cases.extend(if op.adds { of_sums() } else { of_rows(op) });
     cases
+}
+
+/// Cases of norms that add nothing.
+fn of_rows(op: NormOp) -> Vec<Case> {
+    vec![
+        Case::new("a constant row gives beta", move |q| {
+            let mut input = op.inputs(1, 17, 0.0);
+            input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
+            let (y, _) = op.run::<f32>(q, &input, None)?;
+            Failure::unless_equal(&input.beta, &y)
+        }),
+        Case::new("one extreme row among others", move |q| {
+            for n in EXTREME_LENGTHS {
+                let mut input = op.inputs(6, n, 0.0);
+                input.x[2 * n..3 * n].iter_mut().for_each(|x| *x *= 2f32.powi(120));
+                close::<f32>(q, op, &input, 4e-5)?;
+            }
+            Ok(())
+        }),
+    ]
+}
+
+/// Cases of norms of sums.
+fn of_sums() -> Vec<Case> {
+    vec![Case::new("deviations of 2^120, and views that are not aligned", |q| {
+        for n in EXTREME_LENGTHS {
+            close_sum::<f32>(q, &SUM.scaled(3, n, 120, 1e-5), 0, 4e-5)?;
+            close_sum::<f32>(q, &SUM.inputs(6, n, 0.0), 1, 4e-5)?;
+        }
+        Ok(())
+    })]
 }
 
 /// A check of rows in each element type, and its bound.
@@ -276,6 +318,9 @@ fn typed_rows(
 
 /// Holds the op to its model within `atol`; gamma is up to 4.
 fn close<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, atol: f64) -> Result<(), Failure> {
+    if op.adds {
+        return close_sum::<T>(q, input, 0, atol);
+    }
     let (y, _) = op.run::<T>(q, input, None)?;
     Failure::unless_close(&op.model_rows(input, &input.x), &y, 0.0, atol)
 }
@@ -292,7 +337,7 @@ fn extreme_case(
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
-/// Checks that rows of a single value give beta.
+/// Checks that rows of a single value, or twice the value for sums, give beta.
 ///
 /// Rows are zero if they are not centred. Rounding may leave any error relative to eps.
 fn constant_rows<T: Real>(q: &Conditioned, op: NormOp, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
@@ -300,100 +345,7 @@ fn constant_rows<T: Real>(q: &Conditioned, op: NormOp, (value, eps): (f32, f32),
         let mut input = op.inputs(2, n, 0.0);
         input.eps = eps;
         input.x.fill(if op.centred { value } else { 0.0 });
-        let (y, _) = op.run::<T>(q, &input, None)?;
-        Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
-    }
-    Ok(())
-}
-
-/// Layer norm of `x + r`, where r is of the size of x.
-fn sums() -> Vec<Case> {
-    let layer = NormOp { centred: true };
-    let mut cases: Vec<Case> = Vec::new();
-    for n in LENGTHS {
-        for offset in [0.0, 2e2, 2e4] {
-            cases.push(Case::new(format!("3 rows of {n} around {offset}"), move |q| {
-                close_sum::<f32>(q, &layer.inputs(3, n, offset), 0, 4e-5)
-            }));
-        }
-    }
-    for rows in batches() {
-        let check = move |q: &_| close_sum::<f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5);
-        cases.push(Case::new(format!("{rows} rows of 17"), check));
-    }
-    let long = Case::new("a row of 65536", move |q| close_sum::<f32>(q, &layer.inputs(1, 65_536, 0.0), 0, 2e-5));
-    cases.push(long.on_elements(65_536));
-    cases.push(Case::new("deviations of 2^120, and views that are not aligned", move |q| {
-        for n in EXTREME_LENGTHS {
-            close_sum::<f32>(q, &layer.scaled(3, n, 120, 1e-5), 0, 4e-5)?;
-            close_sum::<f32>(q, &layer.inputs(6, n, 0.0), 1, 4e-5)?;
-        }
-        Ok(())
-    }));
-    cases.push(Case::new("bf16 deviations of 2^120", move |q| {
-        let wide = |n| layer.scaled(3, n, 120, 1e-5);
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<bf16>(q, &wide(n), 0, 4.0 * 1.6e-2))
-    }));
-    let (common, large) = ([(3e4, 1e-20), (0.0, 1e-30)], (1e38, 1e-5));
-    cases.extend([
-        Case::new("constant sums give beta", move |q| {
-            common.into_iter().chain([large]).try_for_each(|row| constant_sums::<f32>(q, layer, row, 1e-6))
-        }),
-        Case::new("constant sums give beta, f16", move |q| {
-            common.into_iter().try_for_each(|row| constant_sums::<f16>(q, layer, row, 2e-3))
-        }),
-        Case::new("constant sums give beta, bf16", move |q| {
-            common.into_iter().try_for_each(|row| constant_sums::<bf16>(q, layer, row, 1.6e-2))
-        }),
-    ]);
-    cases.push(Case::new("deviations of 2^-83, eps 1e-38", move |q| {
-        let narrow = |n| layer.scaled(3, n, -83, 1e-38);
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<f32>(q, &narrow(n), 0, 4e-5))
-    }));
-    cases.push(Case::new("without gamma and beta", move |q| {
-        let plain = |n| layer.plain(layer.inputs(3, n, 0.0));
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<f32>(q, &plain(n), 0, 4e-5))
-    }));
-    let undefined = Case::new("a constant sum without eps is an error with its number", move |q| {
-        UNDEFINED_LENGTHS.into_iter().try_for_each(|n| {
-            let input = layer.undefined(n);
-            match run_sum::<f32>(q, &input, &input.x, 0) {
-                Err(NnError::Backend(BackendError::Undefined { op: "add_layer_norm", index: 3, .. })) => Ok(()),
-                Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
-                Err(error) => Err(error.into()),
-            }
-        })
-    });
-    cases.push(undefined.that_waits());
-    cases.push(Case::new("NaN and infinity stay in their row", move |q| {
-        let mut input = layer.inputs(3, 17, 0.0);
-        (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
-        let (_, y) = run_sum::<f32>(q, &input, &values(53, 51), 0)?;
-        match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
-            true => Ok(()),
-            false => Err(Failure::Broken(format!("got {y:?}"))),
-        }
-    }));
-    for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
-        let checks: TypedChecks = [
-            ("f32", |q, _, input, atol| close_sum::<f32>(q, input, 0, atol), 4e-5),
-            ("f16", |q, _, input, atol| close_sum::<f16>(q, input, 0, atol), 4.0 * 2e-3),
-            ("bf16", |q, _, input, atol| close_sum::<bf16>(q, input, 0, atol), 4.0 * 1.6e-2),
-        ];
-        cases.extend(typed_rows(layer, checks, (3, lengths), |ty| format!("{ty} rows of {name} lengths")));
-    }
-    cases
-}
-
-/// Checks that constant rows with an equal constant added give beta.
-///
-/// Rounding may leave any error relative to eps.
-fn constant_sums<T: Real>(q: &Conditioned, layer: NormOp, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
-    for n in EXTREME_LENGTHS {
-        let mut input = layer.inputs(2, n, 0.0);
-        input.eps = eps;
-        input.x.fill(value);
-        let (_, y) = run_sum::<T>(q, &input, &input.x, 0)?;
+        let y = op.normed::<T>(q, &input, &input.x)?;
         Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
     }
     Ok(())
@@ -410,7 +362,7 @@ fn close_sum<T: Real>(q: &Conditioned, input: &NormInputs, skip: usize, atol: f6
     let exact = |x: &[f32]| single(&narrow::<T>(x));
     let sums: Vec<f32> = exact(&input.x).iter().zip(&exact(&r)).map(|(&x, &r)| sum_of(x, r)).list();
     Failure::unless_equal(&exact(&sums), &sum)?;
-    Failure::unless_close(&NormOp { centred: true }.model_rows(input, &sum), &y, 0.0, atol)
+    Failure::unless_close(&SUM.model_rows(input, &sum), &y, 0.0, atol)
 }
 
 /// The sum in f64, rounded to f32.

@@ -11,6 +11,7 @@ use core_types::params::{
 use cpu_backend::{CpuQueue, Simd};
 use half::{bf16, f16};
 
+use super::gemm_params;
 use crate::levels::{levels, queue};
 
 /// Every level, and the strongest without instructions for bf16.
@@ -33,11 +34,10 @@ fn place(s: &MatrixStrides, row: usize, col: usize) -> usize {
     row * s.row as usize + col * s.col as usize
 }
 
+/// A product of matrices in these forms.
 fn params([m, n, k]: [usize; 3], [a, b, c]: [usize; 3]) -> GemmParams {
     let [a, b, c] = [strides(a, m, k), strides(b, k, n), strides(c, m, n)];
-    let [m, n, k] = [m, n, k].map(|len| len as u64);
-    let activation = Activation::Identity;
-    GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation, alpha: 1.0, reserved: 0 }
+    GemmParams { a, b, c, ..gemm_params(1, [m, n, k], [false; 3]) }
 }
 
 /// Elements that a matrix in any form reaches.

@@ -1,14 +1,11 @@
 //! Memory that ops of proofs take in addition to their operands, by the budget's peak.
 
-use backend_api::{
-    BackendError, Queue,
-    ops::{
-        air::{AirOps, LogUpColumns},
-        circle::{CircleEvalAtPoint, CircleOps, CircleRestrict, CircleTwiddles},
-        deep::{DeepOps, DeepQuotients},
-        fri::{FriFold, FriLastLayer, FriOps},
-        merkle::{MerkleLeaves, MerkleOps},
-    },
+use backend_api::ops::{
+    air::{AirOps, LogUpColumns},
+    circle::{CircleEvalAtPoint, CircleOps, CircleRestrict, CircleTwiddles},
+    deep::{DeepOps, DeepQuotients},
+    fri::{FriFold, FriLastLayer, FriOps},
+    merkle::{MerkleLeaves, MerkleOps},
 };
 use core_types::{
     blake2s::Digest,
@@ -26,15 +23,7 @@ use core_types::{
 use cpu_backend::CpuQueue;
 
 use super::{elements, secure, tree};
-use crate::levels::{portable, strongest};
-
-/// The most bytes that an op reserves on two threads, with vectors of four words.
-fn peak(op: impl FnOnce(&CpuQueue) -> Result<(), BackendError>) -> u64 {
-    let q = portable(2);
-    op(&q).unwrap();
-    assert_eq!(q.budget().live_bytes(), 0);
-    q.budget().peak_bytes()
-}
+use crate::levels::{peak, strongest};
 
 /// Tiles of leaves, lookups and quotients have 1024 rows; two run at once.
 #[test]
