@@ -1,4 +1,4 @@
-//! A queue whose launches unit tests look at before they run.
+//! Queues of unit tests: without kernels, or with launches that a test sees before they run.
 
 use cuda_sim::driver::{Simulation, simulate};
 
@@ -10,6 +10,12 @@ const KINDS: [ProgramKind; 2] = [ProgramKind::Evaluate, ProgramKind::Fractions];
 ///
 /// They have blocks of 128 threads; a multiprocessor is to hold one block.
 pub(crate) const KERNELS: [&str; 2] = [KINDS[0].kernel(), KINDS[1].kernel()];
+
+/// A queue without kernels on the first device of a machine by `spec`.
+pub(crate) fn bare(spec: &str) -> (Simulation, CudaQueue) {
+    let (session, kernels) = (simulate(spec).unwrap(), KernelSource::Texts(Vec::new()));
+    (session, CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap())
+}
 
 /// A queue on a simulated device of `multiprocessors`.
 pub(crate) fn queue(multiprocessors: u32) -> (Simulation, CudaQueue) {

@@ -2,57 +2,28 @@
 //!
 //! Results equal the processor's either way. The conformance suite checks the ops.
 
-use core::ops::Range;
-
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::{
-        fss::{
-            CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed, FssOps, PackBits,
-            UnpackBits,
-        },
+        fss::{ExpandSeed, FssOps, PackBits, UnpackBits},
         share::{CombineBits, CombineWords, LinearWords, MatmulWords, ShareOps, TableSums},
     },
 };
 use core_types::{
-    AesKey, Label, PrgKeys,
-    cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
+    AesKey,
+    cmp::CMP_ALL_BITS,
     params::{
-        fss::{
-            CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, SeedParams, padded,
-        },
+        fss::{PackParams, SeedParams},
         share::{
             BitParams, BitTerm, LinearWordsParams, MatmulWordsParams, NO_ROW, TableSumsParams, Threshold, WordParams,
             WordTerm,
         },
     },
 };
-use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::{Simulation, simulate};
 
-use crate::fss_kernels::words;
-
-fn labels(len: usize) -> Vec<Label> {
-    words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()
-}
-
-/// Offsets at most 2^`window` past the first; anywhere for a window of all `bits` bits.
-fn offsets(points: u32, window: u32, bits: u32) -> Vec<u64> {
-    if window == bits {
-        return words(points as usize, 4);
-    }
-    (0..u64::from(points)).map(|j| (1 << 40) + (j * 85) % (1 << window.min(20))).collect()
-}
-
-fn cmp_params(count: u32, bits: u32, points: u32) -> CmpWindowParams {
-    CmpWindowParams { key: AesKey::new([7; 16]), bits, party: 0, count, points, window: bits, reserved: [0; 3] }
-}
-
-fn dcf_params(count: u32, bits: u32, points: u32) -> DcfWindowParams {
-    let keys = PrgKeys::from_nonce([3; 16]);
-    DcfWindowParams { keys, bits, party: 0, count, points, words: 3, width: 50, window: bits, reserved: 0 }
-}
+use crate::fss_kernels::{CPU, CmpBatch, DcfBatch, words};
 
 /// The results of a queue for a batch.
 #[derive(Debug, Default, PartialEq)]
@@ -62,110 +33,34 @@ struct FssResults {
     bits: Vec<Vec<u32>>,
 }
 
-/// The keys of `party` in sections of both parties.
-fn rows(party: u32, row: usize) -> Range<usize> {
-    party as usize * row..(party as usize + 1) * row
-}
-
-fn cmp_keys<'a, Q: FssOps>(
-    params: &CmpWindowParams,
-    roots: &'a Q::Buf<Label>,
-    corrections: &'a Q::Buf<u128>,
-    leaves: &'a Q::Buf<u128>,
-) -> Result<CmpKeys<'a, Q>, BackendError> {
-    let mine = rows(params.party, padded(params.count));
-    let leaves = if cmp_leaves(params.bits) == 1 { leaves.slice(mine.clone())? } else { leaves.view() };
-    Ok(CmpKeys { roots: roots.slice(mine)?, corrections: corrections.view(), leaves })
-}
-
-fn dcf_keys<'a, Q: FssOps>(
-    params: &DcfWindowParams,
-    roots: &'a Q::Buf<Label>,
-    corrections: &'a Q::Buf<u128>,
-    [values, last]: [&'a Q::Buf<u64>; 2],
-) -> Result<DcfKeys<'a, Q>, BackendError> {
-    let roots = roots.slice(rows(params.party, padded(params.count)))?;
-    Ok(DcfKeys { roots, corrections: corrections.view(), values: values.view(), last: last.view() })
-}
-
-fn comparisons<Q: FssOps>(q: &Q, params: CmpWindowParams, results: &mut FssResults) -> Result<(), BackendError> {
-    let (row, elements) = (padded(params.count), params.count as usize);
-    let (alphas, roots) = (q.upload(&words(elements, 1))?, q.upload(&labels(2 * row))?);
-    let mut corrections = q.zeros::<u128>(cmp_levels(params.bits) as usize * row)?;
-    let mut leaves = q.zeros::<u128>(2 * row)?;
-    let CmpWindowParams { key, bits, count, points, .. } = params;
-    q.cmp_gen(CmpGen {
-        params: &CmpGenParams { key, bits, count, reserved: [0; 2] },
-        alphas: alphas.view(),
-        roots: roots.view(),
-        corrections: corrections.view_mut(),
-        leaves: leaves.view_mut(),
-    })?;
-    let x_hat = q.upload(&words(elements, 2))?;
+fn comparisons<Q: FssOps>(
+    q: &Q,
+    [count, bits, points]: [u32; 3],
+    results: &mut FssResults,
+) -> Result<(), BackendError> {
+    let batch = CmpBatch::new(count as usize, bits, points as usize);
     for party in 0..2 {
-        let mut shares = q.zeros::<u32>(points as usize * row / 32)?;
         for window in [bits, bits.min(8)] {
-            let params = CmpWindowParams { party, window, ..params };
-            let offsets = q.upload(&offsets(points, window, bits))?;
-            q.cmp_eval_window(CmpEvalWindow {
-                params: &params,
-                keys: cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?,
-                x_hat: x_hat.view(),
-                offsets: offsets.view(),
-                shares: shares.view_mut(),
-            })?;
-            results.bits.push(q.download(&shares)?);
+            results.bits.push(batch.window_on(q, party, window)?);
         }
-        if params.bits <= CMP_ALL_BITS {
-            let params = CmpWindowParams { party, ..params };
+        if bits <= CMP_ALL_BITS {
             // all keys, or those after the first group
             let first = if count > 32 && party == 1 { 32 } else { 0 };
-            let all = CmpAllParams { key, bits, party, count, first, keys: count - first, reserved: [0; 3] };
-            let mut units = q.zeros::<u128>(cmp_blocks(bits) as usize * all.keys as usize)?;
-            let keys = cmp_keys::<Q>(&params, &roots, &corrections, &leaves)?;
-            q.cmp_eval_all(CmpEvalAll { params: &all, keys, units: units.view_mut() })?;
-            results.blocks.push(q.download(&units)?);
+            results.blocks.push(batch.all_on(q, (party, first))?);
         }
     }
-    results.blocks.extend([q.download(&corrections)?, q.download(&leaves)?]);
+    results.blocks.extend(batch.made_on(q)?);
     Ok(())
 }
 
-fn payloads<Q: FssOps>(q: &Q, params: DcfWindowParams, results: &mut FssResults) -> Result<(), BackendError> {
-    let (row, elements, len) = (padded(params.count), params.count as usize, params.words as usize);
-    let levels = params.bits as usize;
-    let (alphas, betas) = (q.upload(&words(elements, 1))?, q.upload(&words(len * elements, 3))?);
-    let roots = q.upload(&labels(2 * row))?;
-    let mut corrections = q.zeros::<u128>(levels * row)?;
-    let (mut values, mut last) = (q.zeros::<u64>(levels * len * row)?, q.zeros::<u64>(len * row)?);
-    let DcfWindowParams { keys, bits, count, points, words: payload, width, .. } = params;
-    q.dcf_gen(DcfGen {
-        params: &DcfGenParams { keys, bits, count, words: payload, width },
-        alphas: alphas.view(),
-        betas: betas.view(),
-        roots: roots.view(),
-        corrections: corrections.view_mut(),
-        values: values.view_mut(),
-        last: last.view_mut(),
-    })?;
-    let x_hat = q.upload(&words(elements, 2))?;
-    for party in 0..2 {
-        let mut shares = q.zeros::<u64>(points as usize * len * elements)?;
-        for window in [bits, bits / 2] {
-            let params = DcfWindowParams { party, window, ..params };
-            let offsets = q.upload(&offsets(points, window, bits))?;
-            q.dcf_eval_window(DcfEvalWindow {
-                params: &params,
-                keys: dcf_keys::<Q>(&params, &roots, &corrections, [&values, &last])?,
-                x_hat: x_hat.view(),
-                offsets: offsets.view(),
-                shares: shares.view_mut(),
-            })?;
-            results.words.push(q.download(&shares)?);
-        }
+fn payloads<Q: FssOps>(q: &Q, [count, bits, points]: [u32; 3], results: &mut FssResults) -> Result<(), BackendError> {
+    let batch = DcfBatch::new(count as usize, bits, points as usize, (3, 50));
+    for (party, window) in [0, 1].into_iter().flat_map(|party| [(party, bits), (party, bits / 2)]) {
+        results.words.push(batch.window_on(q, party, window)?);
     }
-    results.blocks.push(q.download(&corrections)?);
-    results.words.extend([q.download(&values)?, q.download(&last)?]);
+    let (corrections, values) = batch.made_on(q)?;
+    results.blocks.push(corrections);
+    results.words.extend(values);
     Ok(())
 }
 
@@ -196,8 +91,8 @@ fn seeds<Q: FssOps>(q: &Q, rows: u32, blocks: u32, results: &mut FssResults) -> 
 
 fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<FssResults, BackendError> {
     let mut results = FssResults::default();
-    comparisons(q, cmp_params(count, bits, points), &mut results)?;
-    payloads(q, dcf_params(count, bits, points), &mut results)?;
+    comparisons(q, [count, bits, points], &mut results)?;
+    payloads(q, [count, bits, points], &mut results)?;
     streams(q, count, bits, &mut results)?;
     seeds(q, points, count, &mut results)?;
     Ok(results)
@@ -286,7 +181,8 @@ fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut FssResults) -> Result<
 /// Sums over two tables of 2^8 entries.
 fn tables<Q: ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Result<(), BackendError> {
     let (params, elements) = (TableSumsParams { count, bits: 8, tables: 2 }, count as usize);
-    let blocks: Vec<u128> = labels(2 * elements).into_iter().map(Label::bits).collect();
+    let blocks: Vec<u128> =
+        words(4 * elements, 9).chunks(2).map(|w| u128::from(w[0]) << 64 | u128::from(w[1])).collect();
     let (units, x, table) = (q.upload(&blocks)?, q.upload(&words(elements, 6))?, q.upload(&words(2 << 8, 7))?);
     let (mut sums, mut ones) = (q.zeros::<u64>(2 * elements)?, q.zeros::<u64>(elements)?);
     q.table_sums(TableSums {
@@ -303,8 +199,7 @@ fn tables<Q: ShareOps>(q: &Q, count: u32, results: &mut FssResults) -> Result<()
 
 #[test]
 fn the_number_of_multiprocessors_changes_launches_and_no_result() {
-    let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
-    let expected = several(&cpu).unwrap();
+    let expected = several(&*CPU).unwrap();
     let mut work = Vec::new();
     for multiprocessors in [1, 4, 132] {
         let (session, queue) = machine(&format!("mem=128M;cc=9.0;driver=13.0;sms={multiprocessors}"));
@@ -318,8 +213,8 @@ fn the_number_of_multiprocessors_changes_launches_and_no_result() {
 /// Ops whose grids depend on the number of multiprocessors, each with more work than a few of them hold.
 fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<FssResults, BackendError> {
     let mut results = FssResults::default();
-    comparisons(q, cmp_params(40, 12, 37), &mut results)?;
-    payloads(q, dcf_params(33, 9, 21), &mut results)?;
+    comparisons(q, [40, 12, 37], &mut results)?;
+    payloads(q, [33, 9, 21], &mut results)?;
     streams(q, 9000, 11, &mut results)?;
     seeds(q, 2, 1500, &mut results)?;
     sums(q, 9000, &mut results)?;
@@ -331,12 +226,11 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<FssResults, BackendError> {
 
 #[test]
 fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
-    let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
     let (session, queue) = machine_with("mem=128M;checks=sanitize;schedule=lazy", AesKernel::Bitsliced);
     assert!(queue.caps().path.ends_with("bitsliced AES"), "{}", queue.caps().path);
     for (count, bits, points) in [(0, 12, 2), (1, 64, 1), (31, 33, 1), (32, 8, 2), (33, 12, 3), (257, 9, 1), (64, 7, 0)]
     {
-        let expected = everything(&cpu, count, bits, points).unwrap();
+        let expected = everything(&*CPU, count, bits, points).unwrap();
         assert!(everything(&queue, count, bits, points).unwrap() == expected, "{count} keys of {bits} bits");
     }
     // what walked a tree of a party; the truth tables of 7 bits need no AES

@@ -6,6 +6,8 @@
 mod air_programs;
 mod attention_kernels;
 mod circle_kernels;
+#[path = "../../collective/tests/definitions/mod.rs"]
+mod definitions;
 mod device;
 mod fss_kernels;
 mod fss_ops;

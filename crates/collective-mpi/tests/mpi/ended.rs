@@ -6,12 +6,15 @@ use std::{
     time::Duration,
 };
 
-use backend_api::{BackendError, Collective as _, CollectiveError, Queue as _, Ranks as _};
+use backend_api::{Collective as _, CollectiveError, Queue as _, Ranks as _};
 use collective::{Call, Message, Staged, Transport as _};
 use collective_mpi::Mpi;
 use runtime::cpu;
 
-use crate::start::{LONG, joined, mpirun, on_ranks, tell, text, told};
+use crate::{
+    definitions,
+    start::{LONG, joined, mpirun, on_ranks, tell, text, told},
+};
 
 /// The rank that does something else than the others.
 const ODD: usize = 2;
@@ -113,13 +116,7 @@ fn a_rank_that_makes_another_call_is_named() {
 #[test]
 fn a_device_that_fails_ends_all() {
     on_ranks("ended::a_device_that_fails_ends_all", &[2], LONG, |mpi| {
-        let (rank, q) = (Staged::new(mpi), cpu().unwrap());
-        let mut buffer = q.zeros::<u32>(2).unwrap();
-        let end = 2 + rank.rank();
-        let failed = rank.all_gather(&q, &mut buffer, &[0..1, 1..end]).unwrap_err();
-        let out_of_range = BackendError::OutOfRange { start: 1, end: 3, len: 2 };
-        let expected = [CollectiveError::GaveUp { rank: 1 }, out_of_range.into()];
-        assert_eq!(failed, expected[rank.rank()]);
+        definitions::ends_out_of_range(&cpu().unwrap(), &Staged::new(mpi));
     });
 }
 

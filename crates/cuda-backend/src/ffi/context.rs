@@ -30,15 +30,11 @@ use cust::{
 use super::counts::CallCounts;
 use crate::{
     error::{DriverFault, status_of},
-    sync::lock,
+    sync::{lock, pause},
 };
 
 /// How many launches are remembered for the report of a lost device.
 const REMEMBERED_LAUNCHES: usize = 64;
-
-/// How long a thread that waits with a limit polls without sleeping, and its longest sleep.
-const LOOKING: Duration = Duration::from_micros(200);
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Codes with which the driver refuses calls during a capture.
 pub(crate) const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
@@ -206,10 +202,7 @@ impl CudaContext {
             if waited >= timeout {
                 return Err(self.give_up(call, timeout));
             }
-            if waited >= LOOKING {
-                // Short compared with the time already waited, so the sleeps barely lengthen measured times.
-                thread::sleep(LONGEST_SLEEP.min(waited / 64));
-            }
+            pause(waited);
         }
     }
 

@@ -169,7 +169,7 @@ mod tests {
 
     use backend_api::{Buffer as _, Fork as _, Queue as _, Record as _, Register as _};
 
-    use crate::{CudaBuf, CudaConfig, CudaMut, CudaQueue, KernelSource};
+    use crate::{CudaBuf, CudaMut, rig};
 
     /// Whether elements of `buf` are noted to be `list`.
     fn holds(buf: &CudaBuf<u32>, elements: Range<usize>, list: &[u32]) -> bool {
@@ -178,9 +178,7 @@ mod tests {
 
     #[test]
     fn lists_are_noted_until_their_block_is_written() {
-        let _session = cuda_sim::driver::simulate("").unwrap();
-        let kernels = KernelSource::Texts(Vec::new());
-        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let (_session, queue) = rig::bare("");
         let mut buf = queue.zeros::<u32>(64).unwrap();
         let write = |buf: &mut CudaBuf<u32>| {
             queue.write_with_lists(&[&[1, 2][..], &[3][..]], &[&[4; 50][..]], buf.slice_mut(11..64).unwrap()).unwrap();

@@ -445,7 +445,7 @@ mod tests {
     use backend_api::{Buffer, Queue};
 
     use super::{Content, PinnedPiece};
-    use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::BlockAccess};
+    use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::BlockAccess, rig};
 
     /// The race that the pool prevents.
     ///
@@ -453,9 +453,7 @@ mod tests {
     /// straight back would hold other bytes by then.
     #[test]
     fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
-        let _session = cuda_sim::driver::simulate("schedule=lazy").unwrap();
-        let kernels = KernelSource::Texts(Vec::new());
-        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let (_session, queue) = rig::bare("schedule=lazy");
         let buf = queue.zeros::<u8>(4096).unwrap();
         let (region, track) = (buf.view().region().unwrap(), queue.track());
         for (retired, arrives) in [(true, 1), (false, 2)] {
@@ -520,9 +518,7 @@ mod tests {
     #[test]
     fn pinned_memory_is_wiped_when_the_copy_of_a_secret_is_done_and_after_no_other() {
         for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=1"] {
-            let _session = cuda_sim::driver::simulate(schedule).unwrap();
-            let kernels = KernelSource::Texts(Vec::new());
-            let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+            let (_session, queue) = rig::bare(schedule);
             let pool = queue.device().pinned();
             for len in [1, 100, 4096, 70_001] {
                 let seen = {

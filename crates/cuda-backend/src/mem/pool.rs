@@ -206,13 +206,11 @@ impl Drop for Caching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CudaConfig, CudaQueue, KernelSource};
+    use crate::rig;
 
     #[test]
     fn streams_that_ended_leave_no_segment_and_no_entry() {
-        let _session = cuda_sim::driver::simulate("").unwrap();
-        let kernels = KernelSource::Texts(Vec::new());
-        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let (_session, queue) = rig::bare("");
         let context = queue.track().stream().context();
         let pool = Caching { context: Arc::clone(context), homes: Mutex::new(HashMap::new()) };
         for _ in 0..3 {

@@ -15,7 +15,7 @@ use crate::{
     ffi::{Communicator, CudaEvent, NcclFault},
     streams::Track,
     submit::{Leg, exchange},
-    sync::lock,
+    sync::{LONGEST_SLEEP, lock, pause},
 };
 
 /// Grace period after a failure of the group.
@@ -26,10 +26,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// How long NCCL may take to have done what was called.
 const PATIENCE: Duration = Duration::from_mins(10);
-
-/// How long a thread that waits asks again without sleeping, and its longest sleep.
-const LOOKING: Duration = Duration::from_micros(200);
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// State shared by the threads of a rank: the caller and the watcher.
 pub(super) struct RankLink<T> {
@@ -201,12 +197,5 @@ fn within_grace(mut is_done: impl FnMut() -> Result<bool, DriverFault>) -> bool 
             return false;
         }
         pause(waited);
-    }
-}
-
-/// Sleeps, for a short time compared with the time already waited.
-fn pause(waited: Duration) {
-    if waited >= LOOKING {
-        thread::sleep(LONGEST_SLEEP.min(waited / 64));
     }
 }

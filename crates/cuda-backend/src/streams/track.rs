@@ -203,7 +203,7 @@ mod tests {
 
     use backend_api::{Buffer, Fork, Queue};
 
-    use crate::{CudaConfig, CudaQueue, KernelSource, mem::BlockAccess};
+    use crate::{CudaQueue, mem::BlockAccess, rig};
 
     /// A number that was issued but not yet submitted counts neither as done nor as ordered.
     ///
@@ -213,9 +213,7 @@ mod tests {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;
         let waits: [Wait; 2] = [|queue, _| queue.finish(), |queue, other| other.join(queue)];
         for wait in waits {
-            let _session = cuda_sim::driver::simulate("schedule=random;seed=1").unwrap();
-            let kernels = KernelSource::Texts(Vec::new());
-            let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+            let (_session, queue) = rig::bare("schedule=random;seed=1");
             let other = queue.fork().unwrap();
             let buf = queue.zeros::<u8>(64).unwrap();
             let (region, track) = (buf.view().region().unwrap(), queue.track());

@@ -324,14 +324,12 @@ mod tests {
     use backend_api::{Buffer, Queue};
 
     use super::CallerStream;
-    use crate::{CudaConfig, CudaQueue, KernelSource, mem::Content};
+    use crate::{mem::Content, rig};
 
     #[test]
     fn pinned_memory_of_copies_in_both_directions_is_wiped() {
         for schedule in ["schedule=eager", "schedule=lazy"] {
-            let _session = cuda_sim::driver::simulate(schedule).unwrap();
-            let kernels = KernelSource::Texts(Vec::new());
-            let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+            let (_session, queue) = rig::bare(schedule);
             let buf = queue.zeros::<u8>(4096).unwrap();
             queue.finish().unwrap();
             let address = buf.view().region().unwrap().address();

@@ -85,6 +85,12 @@ impl Drop for CallerProgram {
     }
 }
 
+/// The legacy default stream, for memory of the device that `queue` is on.
+fn legacy(queue: &CudaQueue) -> CallerStream {
+    // SAFETY: the legacy default stream is never destroyed.
+    unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap()
+}
+
 /// Reads bytes of a program's memory.
 fn read(caller: &CallerStream, address: u64, bytes: usize) -> Result<Vec<u8>, CallerError> {
     caller.check(address, bytes)?;
@@ -229,8 +235,7 @@ fn a_capture_of_another_stream_that_forbids_a_copy_is_named() {
     let mut capturing = CUstream::NULL;
     ok!(cuStreamSynchronize(program.stream));
     ok!(cuStreamCreate(&raw mut capturing, ffi::stream::DEFAULT));
-    // SAFETY: the legacy default stream is never destroyed.
-    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
+    let caller = legacy(&queue);
     ok!(cuStreamBeginCapture_v2(capturing, ffi::capture::RELAXED));
     let refused = write(&caller, program.memory, &[9; 8]).unwrap_err();
     assert_eq!(refused, CallerError::OtherCapture { call: "cuStreamIsCapturing", code: 906 });
@@ -291,9 +296,7 @@ fn captures_that_forbid_calls_are_found_before_any_copy() {
 #[test]
 fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
     let machine = SimMachine::clean("schedule=lazy");
-    let queue = open(Allocator::Auto).unwrap();
-    let program = CallerProgram::new(0, 64, 1);
-    let caller = program.caller(&queue).unwrap();
+    let (_queue, program, caller) = with_program(config(Allocator::Auto), 64);
     // The answer for a range of addresses with unmapped parts, which the simulated driver does not make.
     machine.inject("fail=1@cuMemcpyHtoDAsync_v2:1");
     machine.inject("fail=1@cuMemcpyDtoHAsync_v2:1");
@@ -305,12 +308,24 @@ fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
     assert_eq!(program.bytes(), [1; 64]);
 }
 
-/// Sleeps for the milliseconds in `data`.
-///
-/// # Safety
-/// None: `data` is a number, not an address that is read.
-unsafe extern "C" fn take_time(data: *mut c_void) {
-    thread::sleep(Duration::from_millis(data.addr() as u64));
+/// Has a stream take longer than the limit of a wait.
+fn take_time_on(stream: CUstream) {
+    /// Sleeps.
+    ///
+    /// # Safety
+    /// None: `_data` is not read.
+    unsafe extern "C" fn take_time(_data: *mut c_void) {
+        thread::sleep(Duration::from_millis(1500));
+    }
+    ok!(cuLaunchHostFunc(stream, Some(take_time), null_mut()));
+}
+
+/// A queue with this configuration, and a program with `bytes` bytes and its stream.
+fn with_program(config: CudaConfig, bytes: usize) -> (CudaQueue, CallerProgram, CallerStream) {
+    let queue = CudaQueue::open(config).unwrap();
+    let program = CallerProgram::new(0, bytes, 1);
+    let caller = program.caller(&queue).unwrap();
+    (queue, program, caller)
 }
 
 #[test]
@@ -318,10 +333,8 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     let limited = |seconds| CudaConfig { timeout: Some(Duration::from_secs(seconds)), ..config(Allocator::Auto) };
     for pinned_bytes in [None, Some(0)] {
         let _machine = SimMachine::clean("schedule=lazy");
-        let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..limited(1) }).unwrap();
-        let program = CallerProgram::new(0, 64, 1);
-        let caller = program.caller(&queue).unwrap();
-        ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+        let (_queue, program, caller) = with_program(CudaConfig { pinned_bytes, ..limited(1) }, 64);
+        take_time_on(program.stream);
         program.fill(0, 64, 2);
         assert_eq!(read(&caller, program.memory, 64), Ok(vec![2; 64]), "{pinned_bytes:?}");
     }
@@ -331,18 +344,15 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     let (program, mut blocking) = (CallerProgram::new(0, 64, 1), CUstream::NULL);
     ok!(cuStreamSynchronize(program.stream));
     ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
-    // SAFETY: the legacy default stream is never destroyed.
-    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
-    ok!(cuLaunchHostFunc(blocking, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    let caller = legacy(&queue);
+    take_time_on(blocking);
     assert_eq!(read(&caller, program.memory, 64), Ok(vec![1; 64]));
     ok!(cuStreamDestroy_v2(blocking));
     drop((caller, program, queue, machine));
     // A copy to the device whose end cannot be marked is waited for.
     let machine = SimMachine::clean("schedule=lazy");
-    let queue = CudaQueue::open(limited(1)).unwrap();
-    let program = CallerProgram::new(0, 64, 1);
-    let caller = program.caller(&queue).unwrap();
-    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    let (queue, program, caller) = with_program(limited(1), 64);
+    take_time_on(program.stream);
     machine.inject("fail=801@cuEventRecord:1");
     write(&caller, program.memory, &[2; 64]).unwrap();
     machine.clear_faults();
@@ -351,10 +361,9 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     // A copy does not wait for pinned memory whose last copy comes after the caller's work.
     let bytes = 64 << 10;
     let machine = SimMachine::clean("schedule=lazy");
-    let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..limited(1) }).unwrap();
-    let program = CallerProgram::new(0, bytes as usize, 1);
-    let caller = program.caller(&queue).unwrap();
-    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    let at_limit = CudaConfig { pinned_bytes: Some(bytes), ..limited(1) };
+    let (queue, program, caller) = with_program(at_limit, bytes as usize);
+    take_time_on(program.stream);
     write(&caller, program.memory, &vec![2; bytes as usize]).unwrap();
     write(&caller, program.memory, &vec![3; bytes as usize]).unwrap();
     let buf = queue.upload(&vec![4u8; bytes as usize]).unwrap();
@@ -365,23 +374,19 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     drop((program, machine));
     // A queue whose copies within the device come after the caller's work.
     let machine = SimMachine::clean("schedule=lazy");
-    let queue = CudaQueue::open(limited(1)).unwrap();
-    let program = CallerProgram::new(0, 64, 1);
-    let caller = program.caller(&queue).unwrap();
+    let (queue, program, caller) = with_program(limited(1), 64);
     let mut buf = queue.upload(&[0u8; 64]).unwrap();
-    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    take_time_on(program.stream);
     program.fill(0, 64, 2);
     read_to(&caller, &queue, program.memory, &mut buf).unwrap();
     assert_eq!(queue.download(&buf), Ok(vec![2; 64]));
-    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    take_time_on(program.stream);
     assert_eq!(write_from(&caller, &queue, program.memory, &buf), Ok(false));
     queue.finish().unwrap();
     drop((caller, buf, queue, program, machine));
     // The copy itself is limited.
     let machine = SimMachine::new("schedule=lazy");
-    let queue = CudaQueue::open(limited(1)).unwrap();
-    let program = CallerProgram::new(0, 64, 1);
-    let caller = program.caller(&queue).unwrap();
+    let (_queue, program, caller) = with_program(limited(1), 64);
     machine.inject("hang@cuMemcpyDtoHAsync_v2:1");
     let refused = read(&caller, program.memory, 64).unwrap_err();
     assert!(matches!(refused, CallerError::Backend(BackendError::DeviceLost { .. })), "{refused}");
@@ -453,8 +458,7 @@ fn null_is_the_legacy_default_stream() {
     let machine = SimMachine::new("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();
     let program = CallerProgram::new(0, 64, 1);
-    // SAFETY: the legacy default stream is never destroyed.
-    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
+    let caller = legacy(&queue);
     ok!(cuStreamSynchronize(program.stream));
     ok!(cuMemsetD8Async(program.memory, 4, 64, CUstream::NULL));
     write(&caller, program.memory + 1, &[6; 2]).unwrap();
@@ -468,9 +472,7 @@ fn null_is_the_legacy_default_stream() {
 fn a_refused_copy_writes_nothing_and_a_submitted_one_succeeds() {
     for pinned_bytes in [None, Some(0)] {
         let machine = SimMachine::clean("schedule=lazy");
-        let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..config(Allocator::Auto) }).unwrap();
-        let program = CallerProgram::new(0, 64, 1);
-        let caller = program.caller(&queue).unwrap();
+        let (_queue, program, caller) = with_program(CudaConfig { pinned_bytes, ..config(Allocator::Auto) }, 64);
         for call in ["cuPointerGetAttributes", "cuStreamIsCapturing", "cuMemcpyHtoDAsync_v2"] {
             machine.inject(&format!("fail=801@{call}:1"));
             let refused = write(&caller, program.memory, &[9; 64]).unwrap_err();

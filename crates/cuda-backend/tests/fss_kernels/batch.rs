@@ -1,9 +1,13 @@
 //! Batches of keys, with the kernels' results and the CPU's.
 
+use core::ops::Range;
 use std::sync::LazyLock;
 
-use backend_api::ops::fss::{
-    CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, CmpShape, DcfEvalWindow, DcfGen, DcfKeys, DcfShape, FssOps,
+use backend_api::{
+    BackendError, Buffer as _, Queue,
+    ops::fss::{
+        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, CmpShape, DcfEvalWindow, DcfGen, DcfKeys, DcfShape, FssOps,
+    },
 };
 use core_types::{
     Label, PrgKeys, Ring,
@@ -16,19 +20,11 @@ use cuda_sim::exec::Options;
 use crate::fss_kernels::device::{Done, KernelCall};
 
 /// The processor's queue, the model that kernels must equal bit for bit.
-static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
+pub(crate) static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
 
 pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     std::iter::repeat_with(|| rng.u64(..)).take(len).collect()
-}
-
-fn with_cmp_keys(call: KernelCall, keys: &CmpKeys<'_, CpuQueue>) -> KernelCall {
-    call.input(keys.roots).input(keys.corrections).input(keys.leaves)
-}
-
-fn with_dcf_keys(call: KernelCall, keys: &DcfKeys<'_, CpuQueue>) -> KernelCall {
-    call.input(keys.roots).input(keys.corrections).input(keys.values).input(keys.last)
 }
 
 /// Offsets from a first one to 2^`window` past it; anywhere for a window of all `bits` bits.
@@ -47,6 +43,9 @@ fn labels(len: usize, seed: u64) -> Vec<Label> {
 fn covering(threads: usize, points: usize) -> [u32; 3] {
     [threads.div_ceil(256) as u32, points as u32, 1]
 }
+
+/// Roots, corrections and leaves.
+type CmpSections<Q> = (<Q as Queue>::Buf<Label>, <Q as Queue>::Buf<u128>, <Q as Queue>::Buf<u128>);
 
 /// CMP keys with their secrets and points.
 pub(crate) struct CmpBatch {
@@ -73,16 +72,25 @@ impl CmpBatch {
         let (row, levels, leaves) = (padded(params.count), cmp_levels(bits) as usize, cmp_leaves(bits) as usize);
         let shape = CmpShape { row, count, points, levels, leaves };
         let (alphas, roots) = (words(count, 1 + secret), labels(2 * row, 9 + secret));
-        let (mut corrections, mut leaves) = (vec![0; levels * row], vec![0; 2 * row]);
-        CPU.cmp_gen(CmpGen {
-            params: &params,
-            alphas: &alphas,
-            roots: &roots,
-            corrections: &mut corrections,
-            leaves: &mut leaves,
-        })
-        .unwrap();
-        Self { params, shape, alphas, roots, x_hat: words(count, 2), corrections, leaves }
+        let (corrections, leaves) = (Vec::new(), Vec::new());
+        let mut batch = Self { params, shape, alphas, roots, x_hat: words(count, 2), corrections, leaves };
+        [batch.corrections, batch.leaves] = batch.made_on(&*CPU).unwrap();
+        batch
+    }
+
+    /// The corrections and leaves that a queue makes.
+    pub(crate) fn made_on<Q: FssOps>(&self, q: &Q) -> Result<[Vec<u128>; 2], BackendError> {
+        let CmpShape { row, levels, .. } = self.shape;
+        let (alphas, roots) = (q.upload(&self.alphas)?, q.upload(&self.roots)?);
+        let (mut corrections, mut leaves) = (q.zeros::<u128>(levels * row)?, q.zeros::<u128>(2 * row)?);
+        q.cmp_gen(CmpGen {
+            params: &self.params,
+            alphas: alphas.view(),
+            roots: roots.view(),
+            corrections: corrections.view_mut(),
+            leaves: leaves.view_mut(),
+        })?;
+        Ok([q.download(&corrections)?, q.download(&leaves)?])
     }
 
     /// The kernel's corrections and leaves, by a grid of `blocks` blocks.
@@ -97,10 +105,31 @@ impl CmpBatch {
         self.shape.row as u32 / 32
     }
 
-    fn keys(&self, party: usize) -> CmpKeys<'_, CpuQueue> {
-        let row = self.shape.row;
-        let leaves = if self.shape.leaves == 1 { &self.leaves[party * row..][..row] } else { &self.leaves[..] };
-        CmpKeys { roots: &self.roots[party * row..][..row], corrections: &self.corrections, leaves }
+    /// Passes the keys of `party`.
+    fn keyed(&self, call: KernelCall, party: usize) -> KernelCall {
+        let sections = self.sections_on(&*CPU).unwrap();
+        let keys = self.keys_of::<CpuQueue>(party, &sections).unwrap();
+        call.input(keys.roots).input(keys.corrections).input(keys.leaves)
+    }
+
+    /// The keys of `party` in sections of both parties.
+    fn mine(&self, party: usize) -> Range<usize> {
+        party * self.shape.row..(party + 1) * self.shape.row
+    }
+
+    /// Roots, corrections and leaves of both parties on a queue.
+    fn sections_on<Q: FssOps>(&self, q: &Q) -> Result<CmpSections<Q>, BackendError> {
+        Ok((q.upload(&self.roots)?, q.upload(&self.corrections)?, q.upload(&self.leaves)?))
+    }
+
+    fn keys_of<'a, Q: FssOps>(
+        &self,
+        party: usize,
+        (roots, corrections, leaves): &'a CmpSections<Q>,
+    ) -> Result<CmpKeys<'a, Q>, BackendError> {
+        let mine = self.mine(party);
+        let leaves = if self.shape.leaves == 1 { leaves.slice(mine.clone())? } else { leaves.view() };
+        Ok(CmpKeys { roots: roots.slice(mine)?, corrections: corrections.view(), leaves })
     }
 
     /// Words of shares at all points.
@@ -142,18 +171,29 @@ impl CmpBatch {
         grid: [u32; 3],
         options: &Options,
     ) -> Done {
-        let call = with_cmp_keys(KernelCall::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = self.keyed(KernelCall::new(kernel).value(&self.clustered(party, window)), party);
         let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u32>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u32> {
-        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.x_hat);
-        let (offsets, mut shares) = (offsets(self.shape.points, window, self.params.bits), vec![0; self.share_words()]);
-        CPU.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
-            .unwrap();
-        shares
+        self.window_on(&*CPU, party, window).unwrap()
+    }
+
+    /// The shares at clustered points by the op of a queue.
+    pub(crate) fn window_on<Q: FssOps>(&self, q: &Q, party: usize, window: u32) -> Result<Vec<u32>, BackendError> {
+        let (params, x_hat) = (self.clustered(party, window), q.upload(&self.x_hat)?);
+        let offsets = q.upload(&offsets(self.shape.points, window, self.params.bits))?;
+        let (sections, mut shares) = (self.sections_on(q)?, q.zeros(self.share_words())?);
+        q.cmp_eval_window(CmpEvalWindow {
+            params: &params,
+            keys: self.keys_of(party, &sections)?,
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
+        q.download(&shares)
     }
 
     /// The parameters of an evaluation of the keys from `first` on at every point, and the number of words it makes.
@@ -179,16 +219,17 @@ impl CmpBatch {
         options: &Options,
     ) -> Done {
         let (params, len) = self.all(party, first);
-        let call = with_cmp_keys(KernelCall::new(kernel).value(&params), &self.keys(party));
+        let call = self.keyed(KernelCall::new(kernel).value(&params), party);
         call.output::<u128>(len).run([blocks, parts, 1], options)
     }
 
-    /// The processor's.
-    pub(crate) fn expected_all(&self, (party, first): (usize, u32)) -> Vec<u128> {
+    /// The shares at every point by the op of a queue.
+    pub(crate) fn all_on<Q: FssOps>(&self, q: &Q, (party, first): (usize, u32)) -> Result<Vec<u128>, BackendError> {
         let (params, len) = self.all(party, first);
-        let mut units = vec![0; len];
-        CPU.cmp_eval_all(CmpEvalAll { params: &params, keys: self.keys(party), units: &mut units }).unwrap();
-        units
+        let (sections, mut units) = (self.sections_on(q)?, q.zeros(len)?);
+        let keys = self.keys_of(party, &sections)?;
+        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: units.view_mut() })?;
+        q.download(&units)
     }
 }
 
@@ -218,21 +259,29 @@ impl DcfBatch {
         let shape = DcfShape { row, count, points, levels, words: len as usize, width: Ring::new(width).unwrap() };
         let params = DcfGenParams { keys, bits, count: count as u32, words: len, width };
         let (alphas, betas) = (words(shape.count, 1 + secret), words(shape.words * shape.count, 3 + secret));
-        let roots = labels(2 * row, 9 + secret);
-        let (mut corrections, mut last) = (vec![0; levels * row], vec![0; shape.words * row]);
-        let mut values = vec![0; levels * shape.words * row];
-        CPU.dcf_gen(DcfGen {
-            params: &params,
-            alphas: &alphas,
-            betas: &betas,
-            roots: &roots,
-            corrections: &mut corrections,
-            values: &mut values,
-            last: &mut last,
-        })
-        .unwrap();
-        let x_hat = words(shape.count, 2);
-        Self { params, shape, alphas, betas, roots, x_hat, corrections, values, last }
+        let (roots, x_hat) = (labels(2 * row, 9 + secret), words(shape.count, 2));
+        let (corrections, values, last) = (Vec::new(), Vec::new(), Vec::new());
+        let mut batch = Self { params, shape, alphas, betas, roots, x_hat, corrections, values, last };
+        (batch.corrections, [batch.values, batch.last]) = batch.made_on(&*CPU).unwrap();
+        batch
+    }
+
+    /// The corrections, and the values and last values, that a queue makes.
+    pub(crate) fn made_on<Q: FssOps>(&self, q: &Q) -> Result<(Vec<u128>, [Vec<u64>; 2]), BackendError> {
+        let DcfShape { row, levels, words, .. } = self.shape;
+        let (alphas, betas, roots) = (q.upload(&self.alphas)?, q.upload(&self.betas)?, q.upload(&self.roots)?);
+        let mut corrections = q.zeros::<u128>(levels * row)?;
+        let (mut values, mut last) = (q.zeros::<u64>(levels * words * row)?, q.zeros::<u64>(words * row)?);
+        q.dcf_gen(DcfGen {
+            params: &self.params,
+            alphas: alphas.view(),
+            betas: betas.view(),
+            roots: roots.view(),
+            corrections: corrections.view_mut(),
+            values: values.view_mut(),
+            last: last.view_mut(),
+        })?;
+        Ok((q.download(&corrections)?, [q.download(&values)?, q.download(&last)?]))
     }
 
     /// The kernel's corrections, values and last values, by a grid of `blocks` blocks.
@@ -248,9 +297,10 @@ impl DcfBatch {
         self.shape.row as u32 / 32
     }
 
-    fn keys(&self, party: usize) -> DcfKeys<'_, CpuQueue> {
-        let roots = &self.roots[party * self.shape.row..][..self.shape.row];
-        DcfKeys { roots, corrections: &self.corrections, values: &self.values, last: &self.last }
+    /// Passes the keys of `party`.
+    fn keyed(&self, call: KernelCall, party: usize) -> KernelCall {
+        let call = call.input(&self.roots[party * self.shape.row..][..self.shape.row]).input(&self.corrections);
+        call.input(&self.values).input(&self.last)
     }
 
     /// Shares at all points.
@@ -292,17 +342,31 @@ impl DcfBatch {
         grid: [u32; 3],
         options: &Options,
     ) -> Done {
-        let call = with_dcf_keys(KernelCall::new(kernel).value(&self.clustered(party, window)), &self.keys(party));
+        let call = self.keyed(KernelCall::new(kernel).value(&self.clustered(party, window)), party);
         let call = call.input(&self.x_hat).input(&offsets(self.shape.points, window, self.params.bits));
         call.output::<u64>(self.share_words()).run(grid, options)
     }
 
     /// The processor's.
     pub(crate) fn expected_window(&self, party: usize, window: u32) -> Vec<u64> {
-        let (params, keys, x_hat) = (self.clustered(party, window), self.keys(party), &self.x_hat);
-        let (offsets, mut shares) = (offsets(self.shape.points, window, self.params.bits), vec![0; self.share_words()]);
-        CPU.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets: &offsets, shares: &mut shares })
-            .unwrap();
-        shares
+        self.window_on(&*CPU, party, window).unwrap()
+    }
+
+    /// The shares at clustered points by the op of a queue.
+    pub(crate) fn window_on<Q: FssOps>(&self, q: &Q, party: usize, window: u32) -> Result<Vec<u64>, BackendError> {
+        let (params, row, x_hat) = (self.clustered(party, window), self.shape.row, q.upload(&self.x_hat)?);
+        let offsets = q.upload(&offsets(self.shape.points, window, self.params.bits))?;
+        let (roots, corrections) = (q.upload(&self.roots)?, q.upload(&self.corrections)?);
+        let (values, last) = (q.upload(&self.values)?, q.upload(&self.last)?);
+        let mut shares = q.zeros(self.share_words())?;
+        let (roots, corrections) = (roots.slice(party * row..(party + 1) * row)?, corrections.view());
+        q.dcf_eval_window(DcfEvalWindow {
+            params: &params,
+            keys: DcfKeys { roots, corrections, values: values.view(), last: last.view() },
+            x_hat: x_hat.view(),
+            offsets: offsets.view(),
+            shares: shares.view_mut(),
+        })?;
+        q.download(&shares)
     }
 }

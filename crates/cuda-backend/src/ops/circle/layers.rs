@@ -84,7 +84,7 @@ impl CudaQueue {
         let (schedule, span) = (LayerSchedule::new(log_size), DomainSpan::first(log_size, log_domain));
         let scale = |last: bool| if last { division(log_size) } else { 0 };
         let lowest = span.tiles(log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
-        tile_interpolate(self, &lowest, columns, inverse_twiddles)?;
+        tiles_in_place(self, TILE_INTERPOLATE, &lowest, columns, inverse_twiddles)?;
         for (i, &layers) in schedule.strips.iter().enumerate() {
             let params = span.strips(layers, log_size, log_size, scale(i + 1 == schedule.strips.len()));
             let launch = strips(self, ["circle_strip_interpolate", "circle_wide_strip_interpolate"], &params, count)?;
@@ -167,7 +167,7 @@ impl CudaQueue {
         }
         let params = span.tiles(log_source(source), schedule.tiles, 0, count);
         let launch = match source {
-            CoefficientSource::InPlace => return tile_evaluate(self, &params, columns, twiddles),
+            CoefficientSource::InPlace => return tiles_in_place(self, TILE_EVALUATE, &params, columns, twiddles),
             CoefficientSource::Columns(coefficients) => tiles(self.kernel("circle_tile_extend")?, &params)
                 .input("coefficients", coefficients)
                 .output("values", columns)
@@ -183,30 +183,23 @@ impl CudaQueue {
     }
 }
 
-/// Runs the lowest layers of an inverse transform.
-pub(super) fn tile_interpolate(
-    queue: &CudaQueue,
-    p: &CircleTileParams,
-    columns: &CudaMut<'_, M31>,
-    twiddles: CudaRef<'_, Twiddle>,
-) -> Result<(), BackendError> {
-    let launch = tiles_or_pairs(queue, ["circle_tile_interpolate", "circle_tile_pair_interpolate"], p)?;
-    let launch = launch.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and that `twiddles` are of a domain with at least
-    // one point per word of a column.
-    unsafe { launch.launch() }
-}
+/// Kernels of the lowest layers of a transform in place, by tiles and by pairs of tiles.
+pub(super) const TILE_EVALUATE: [&str; 2] = ["circle_tile_evaluate", "circle_tile_pair_evaluate"];
+/// The same of an inverse transform.
+pub(super) const TILE_INTERPOLATE: [&str; 2] = ["circle_tile_interpolate", "circle_tile_pair_interpolate"];
 
-/// Runs the lowest layers of a transform, in place.
-pub(super) fn tile_evaluate(
+/// Runs the lowest layers of a transform in place, by one of `kernels`.
+pub(super) fn tiles_in_place(
     queue: &CudaQueue,
+    kernels: [&'static str; 2],
     p: &CircleTileParams,
     columns: &CudaMut<'_, M31>,
     twiddles: CudaRef<'_, Twiddle>,
 ) -> Result<(), BackendError> {
-    let launch = tiles_or_pairs(queue, ["circle_tile_evaluate", "circle_tile_pair_evaluate"], p)?;
+    let launch = tiles_or_pairs(queue, kernels, p)?;
     let launch = launch.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` belong to the domain.
+    // SAFETY: the op has checked that `columns` are `p.words` words, and that `twiddles` are of a domain of at least
+    // one point per word of a column: of the domain of `p` if the layers evaluate.
     unsafe { launch.launch() }
 }
 

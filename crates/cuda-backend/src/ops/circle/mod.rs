@@ -14,7 +14,7 @@ use backend_api::{
 use core_types::params::circle::{CircleExtendParams, CircleFftParams, CirclePartParams};
 
 use self::{
-    layers::{CoefficientSource, division, strips, tile_evaluate, tile_interpolate},
+    layers::{CoefficientSource, TILE_EVALUATE, TILE_INTERPOLATE, division, strips, tiles_in_place},
     schedule::{DomainSpan, LayerSchedule},
 };
 use crate::{CudaMut, CudaQueue, CudaRef, checked::CircleOps, submit::Launch};
@@ -69,7 +69,8 @@ impl CircleOps for CudaQueue {
             return Ok(());
         }
         let [small, large] = [log_len, log_size].map(DomainSpan::whole);
-        tile_interpolate(self, &small.tiles(log_len, schedule.tiles, 0, count), &columns, inverse_twiddles)?;
+        let lowest = small.tiles(log_len, schedule.tiles, 0, count);
+        tiles_in_place(self, TILE_INTERPOLATE, &lowest, &columns, inverse_twiddles)?;
         // One launch transforms the strips back and evaluates their copies.
         let inverse = small.strips(layers, log_len, log_len, division(log_len));
         let forward = large.strips(layers, log_len, log_len, 0);
@@ -81,7 +82,8 @@ impl CircleOps for CudaQueue {
         // `2^log_size`, and that the twiddles belong to the two domains; a thread reads back only the coefficients that
         // it wrote itself.
         unsafe { launch.launch() }?;
-        tile_evaluate(self, &large.tiles(log_size, schedule.tiles, 0, count), &values, twiddles)
+        let lowest = large.tiles(log_size, schedule.tiles, 0, count);
+        tiles_in_place(self, TILE_EVALUATE, &lowest, &values, twiddles)
     }
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Buffer as _, Fork as _, Queue, Record as _};
 use cuda_backend::{Allocator, CallerError, CallerStream, CudaBuf, CudaConfig, CudaQueue};
 use cuda_loader::{Status, ffi};
 
-use super::{ANSWER, ANSWERED, Answer, CallerProgram, IS_ASKED, SCHEDULES, wait_for_answer};
+use super::{ANSWER, ANSWERED, Answer, CallerProgram, IS_ASKED, SCHEDULES, legacy, wait_for_answer};
 use crate::device::support::{SimMachine, config, on_each, open};
 
 /// Copies bytes of a program's memory to a buffer of a queue.
@@ -196,8 +196,7 @@ fn the_legacy_stream_gets_no_copy_within_the_device() {
     let program = CallerProgram::new(0, 64, 1);
     ok!(cuStreamSynchronize(program.stream));
     let mut buf = queue.upload(&[2u8; 64]).unwrap();
-    // SAFETY: the legacy default stream is never destroyed.
-    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
+    let caller = legacy(&queue);
     assert_eq!(write_from(&caller, &queue, program.memory, &buf), Ok(false));
     read_to(&caller, &queue, program.memory, &mut buf).unwrap();
     assert_eq!(queue.download(&buf), Ok(vec![1; 64]));

@@ -7,47 +7,19 @@ use collective::Local;
 use cuda_sim::driver::simulate;
 
 use super::{LONG, LocalNcclRank, collective, on_ranks, open, queues};
-use crate::device::support::on_threads;
-
-/// The errors of all ranks' calls if rank `odd` acts differently; the others do `then` when they
-/// have failed.
-fn ended(
-    odd: usize,
-    patience: Duration,
-    act: impl Fn(&LocalNcclRank) + Sync,
-    then: impl Fn() + Sync,
-) -> Vec<Option<CollectiveError>> {
-    on_ranks(3, patience, |q, rank| {
-        let mut buffer = q.zeros::<u32>(3).unwrap();
-        rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
-        if rank.rank() == odd {
-            act(&rank);
-            return None;
-        }
-        let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
-        then();
-        assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
-        // The device is as good as before.
-        assert_eq!(q.download(&buffer).unwrap(), [0; 3]);
-        Some(first)
-    })
-}
+use crate::definitions::{self, on_threads};
 
 #[test]
 fn a_rank_that_ends_stalls_or_gives_up_ends_all_with_its_name() {
     let session = simulate("devices=3").unwrap();
-    for odd in 0..3 {
-        let all_but =
-            |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
-        assert_eq!(ended(odd, LONG, |_| {}, || ()), all_but(CollectiveError::Gone { rank: odd }));
-        assert_eq!(ended(odd, LONG, |rank| rank.give_up(), || ()), all_but(CollectiveError::GaveUp { rank: odd }));
-    }
+    definitions::ends_all_with_the_name(3, |run| on_ranks(3, LONG, run));
     // Ranks also wait for each other as they join, so patience is long enough for a busy machine.
     let all_failed = Barrier::new(3);
     let wait = || {
         all_failed.wait();
     };
-    let stalled = ended(1, Duration::from_secs(10), |_| wait(), wait);
+    let patience = Duration::from_secs(10);
+    let stalled = on_ranks(3, patience, |q, rank| definitions::ended(q, rank, 1, |_| wait(), wait));
     let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
     let expected = CollectiveError::Stalled { rank: 1, call, seconds: 10 };
     assert_eq!(stalled, [Some(expected.clone()), None, Some(expected)]);
@@ -70,13 +42,7 @@ fn a_rank_that_makes_another_call_is_named() {
 #[test]
 fn views_and_queues_that_will_not_do_end_all() {
     let session = simulate("devices=3").unwrap();
-    let failed = on_ranks(2, LONG, |q, rank| {
-        let mut buffer = q.zeros::<u32>(2).unwrap();
-        let end = 2 + rank.rank();
-        rank.all_gather(q, &mut buffer, &[0..1, 1..end]).unwrap_err()
-    });
-    let out_of_range = BackendError::OutOfRange { start: 1, end: 3, len: 2 };
-    assert_eq!(failed, [CollectiveError::GaveUp { rank: 1 }, out_of_range.into()]);
+    on_ranks(2, LONG, |q, rank| definitions::ends_out_of_range(q, &rank));
 
     let other = open(2);
     let failed = on_ranks(2, LONG, |q, rank| {
@@ -123,21 +89,7 @@ fn views_and_queues_that_will_not_do_end_all() {
 fn a_thread_that_panics_ends_all() {
     let _session = simulate("devices=3").unwrap();
     let queues = queues(3);
-    let group = LocalNcclRank::group(&queues).unwrap();
-    let failed: Vec<_> = test_process::scope(|scope| {
-        let ranks: Vec<_> = queues
-            .iter()
-            .zip(group)
-            .map(|(q, rank)| {
-                scope.spawn(move || {
-                    assert_ne!(rank.rank(), 1, "as planned");
-                    rank.broadcast(q, 0, &mut q.zeros::<u32>(2).unwrap(), 0..2).unwrap_err()
-                })
-            })
-            .collect();
-        ranks.into_iter().filter_map(|rank| rank.join().ok()).collect()
-    });
-    assert_eq!(failed, vec![CollectiveError::Gone { rank: 1 }; 2]);
+    definitions::panic_ends_all(&queues, LocalNcclRank::group(&queues).unwrap());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use cuda_backend::{CudaQueue, NcclError};
 use cuda_sim::driver::{Counters, Report, simulate};
 
 use super::{LONG, LocalNcclRank, collective, queues};
-use crate::device::support::on_threads;
+use crate::definitions::on_threads;
 
 type RankResult = Result<Vec<u32>, CollectiveError>;
 

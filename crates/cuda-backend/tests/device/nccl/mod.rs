@@ -10,7 +10,7 @@ use backend_api::{CollectiveError, Ranks as _};
 use collective::Local;
 use cuda_backend::{CudaConfig, CudaQueue, KernelSource, NcclError, NcclRank};
 
-use super::support::on_threads;
+use crate::definitions::on_threads;
 
 type LocalNcclRank = NcclRank<Local>;
 

@@ -4,14 +4,10 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, F
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
-use crate::device::support::{SimMachine, scale, shares};
-
-fn value(from: usize, to: usize, index: usize) -> u32 {
-    (1_000_000 * from + 10_000 * to + index) as u32
-}
-
-/// What others have in a place that they have not brought yet.
-const POISON: u32 = 0xdead_beef;
+use crate::{
+    definitions::{self, POISON, shares},
+    device::support::{SimMachine, scale},
+};
 
 /// Calls all four with lengths of every kind, some of them twice without a wait between.
 fn hold(queues: &[CudaQueue]) {
@@ -21,18 +17,16 @@ fn hold(queues: &[CudaQueue]) {
     for lens in [odd, last, vec![2; ranks], vec![0; ranks]] {
         gather(queues, &lens);
     }
-    for part in [0, 1, 3, 1025] {
-        transpose(queues, part);
-    }
-    for root in 0..ranks {
-        broadcast(queues, root);
-    }
+    on_ranks(queues, PeerRank::group(queues).unwrap(), |q, rank| {
+        [0, 1, 3, 1025].into_iter().for_each(|part| definitions::transposes(q, &rank, part, 1));
+        (0..ranks).for_each(|root| definitions::broadcasts(q, &rank, root));
+    });
 }
 
 fn gather(queues: &[CudaQueue], lens: &[usize]) {
     let (shares, ranks) = (shares(lens, 0), lens.len());
     let all = |factor: u32| -> Vec<u32> {
-        let share = |rank: usize| (0..lens[rank]).map(move |index| factor.wrapping_mul(value(rank, 0, index)));
+        let share = |rank: usize| (0..lens[rank]).map(move |index| factor * (1_000_000 * rank + index) as u32);
         (0..ranks).flat_map(share).collect()
     };
     on_ranks(queues, PeerRank::group(queues).unwrap(), |q, rank| {
@@ -52,42 +46,6 @@ fn gather(queues: &[CudaQueue], lens: &[usize]) {
         assert_eq!(q.download(&buffer).unwrap(), all(3));
         let sent = |to: usize| if to == own { 0 } else { 2 * 4 * share.len() as u64 };
         assert_eq!(rank.sent_bytes(), (0..ranks).map(sent).collect::<Vec<_>>());
-    });
-}
-
-fn transpose(queues: &[CudaQueue], part: usize) {
-    let ranks = queues.len();
-    let parts = |of: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
-        (0..ranks).flat_map(|other| (0..part).map(move |index| (other, index))).map(|(o, i)| of(o, i)).collect()
-    };
-    on_ranks(queues, PeerRank::group(queues).unwrap(), |q, rank| {
-        let own = rank.rank();
-        let src = q.upload(&parts(&|to, index| value(own, to, index))).unwrap();
-        let mut dst = q.upload(&vec![POISON; ranks * part + 2]).unwrap();
-        let inner = 1..1 + ranks * part;
-        rank.all_to_all(q, src.view(), dst.slice_mut(inner).unwrap()).unwrap();
-        drop(src);
-        let mut expected = parts(&|from, index| value(from, own, index));
-        expected.insert(0, POISON);
-        expected.push(POISON);
-        assert_eq!(q.download(&dst).unwrap(), expected);
-        let sent = |to: usize| if to == own { 0 } else { 4 * part as u64 };
-        assert_eq!(rank.sent_bytes(), (0..ranks).map(sent).collect::<Vec<_>>());
-    });
-}
-
-fn broadcast(queues: &[CudaQueue], root: usize) {
-    on_ranks(queues, PeerRank::group(queues).unwrap(), |q, rank| {
-        let own = rank.rank();
-        let mut buffer = q.upload(&[[own as u32, 7]; 9]).unwrap();
-        rank.broadcast(q, root, &mut buffer, 2..9).unwrap();
-        rank.broadcast(q, root, &mut buffer, 4..4).unwrap();
-        rank.barrier(q).unwrap();
-        let said = [root as u32, 7];
-        let mine = [own as u32, 7];
-        assert_eq!(q.download(&buffer).unwrap(), [mine, mine, said, said, said, said, said, said, said]);
-        let sent = |to: usize| if to == own || own != root { 0 } else { 8 * 7 };
-        assert_eq!(rank.sent_bytes(), (0..queues.len()).map(sent).collect::<Vec<_>>());
     });
 }
 
@@ -208,14 +166,7 @@ fn wrong_arguments_are_named() {
     let queues = open(2);
     let group = PeerRank::group(&queues).unwrap();
     let (q, rank) = (&queues[0], &group[0]);
-    let (three, mut four) = (q.zeros::<u32>(3).unwrap(), q.zeros::<u32>(4).unwrap());
-    let expected = CollectiveError::Shares { expected: 2, got: 3 };
-    assert_eq!(rank.all_gather(q, &mut four, &shares(&[1, 1, 1], 0)), Err(expected));
-    let expected = CollectiveError::Parts { ranks: 2, src: 3, dst: 4 };
-    assert_eq!(rank.all_to_all(q, three.view(), four.view_mut()), Err(expected));
-    let expected = CollectiveError::Parts { ranks: 2, src: 3, dst: 3 };
-    assert_eq!(rank.all_to_all(q, three.view(), four.slice_mut(0..3).unwrap()), Err(expected));
-    assert_eq!(rank.broadcast(q, 2, &mut four, 0..4), Err(CollectiveError::Root { ranks: 2, got: 2 }));
+    definitions::names_wrong_arguments(q, rank);
     // So is a queue or a view of another device, and the group has ended then.
     let mixed = |op| Err(CollectiveError::Backend(BackendError::MixedBackend { op }));
     assert_eq!(rank.barrier(&queues[1]), mixed("barrier"));

@@ -4,16 +4,17 @@ use core::time::Duration;
 use std::{collections::BTreeMap, sync::Barrier};
 
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
-use cuda_backend::PeerRank;
+use collective::PATIENCE;
+use cuda_backend::{CudaQueue, PeerRank};
 use cuda_sim::driver::Report;
 
 use super::{on_ranks, open};
-use crate::device::support::SimMachine;
+use crate::{definitions, device::support::SimMachine};
 
 type RankResult = Result<Vec<u32>, CollectiveError>;
 
 /// A few calls of each kind on two devices.
-fn run(q: &cuda_backend::CudaQueue, rank: &PeerRank) -> RankResult {
+fn run(q: &CudaQueue, rank: &PeerRank) -> RankResult {
     let own = rank.rank() as u32;
     let mut buffer = q.upload(&[10 + own; 8])?;
     rank.all_gather(q, &mut buffer, &[0..3, 3..8])?;
@@ -116,34 +117,18 @@ fn whatever_work_fails_late_no_rank_hangs() {
     }
 }
 
-/// The errors of all ranks' calls if rank `odd` acts differently.
-fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
-    let _machine = SimMachine::clean("devices=3");
-    let queues = open(3);
-    let group = PeerRank::group(&queues).unwrap();
-    on_ranks(&queues, group, |q, rank| {
-        let mut buffer = q.upload(&[rank.rank() as u32; 3]).unwrap();
-        rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
-        if rank.rank() == odd {
-            act(&rank);
-            return None;
-        }
-        let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
-        assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
-        Some(first)
-    })
+/// Runs each rank on a device of its own, and checks that the devices are left as they were.
+fn on_group<V: Send>(ranks: usize, patience: Duration, run: impl Fn(&CudaQueue, PeerRank) -> V + Sync) -> Vec<V> {
+    let _machine = SimMachine::clean(&format!("devices={ranks}"));
+    let queues = open(ranks as u32);
+    on_ranks(&queues, PeerRank::patient_group(&queues, patience).unwrap(), run)
 }
 
 #[test]
 fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name() {
-    for odd in 0..3 {
-        let all_but =
-            |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
-        assert_eq!(ended(odd, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
-        assert_eq!(ended(odd, PeerRank::give_up), all_but(CollectiveError::GaveUp { rank: odd }));
-    }
-    let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
-    stalls();
+    definitions::ends_all_with_the_name(3, |run| on_group(3, PATIENCE, run));
+    let has_failed = Barrier::new(2);
+    on_group(2, definitions::BRIEF, |q, rank| definitions::stalls(q, &rank, 1, &has_failed));
 
     let _machine = SimMachine::new("devices=3");
     let queues = open(3);
@@ -154,45 +139,14 @@ fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name
         }
         rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err()
     });
-    let got = "broadcast of u32 (0 to 3, 3 in all)".to_owned();
-    assert_eq!(failed, vec![CollectiveError::Disagrees { rank: 1, expected: call, got }; 3]);
-}
-
-/// Rank 1 comes after rank 0 gave it up. With two ranks and one exchange, no delay changes the result.
-fn stalls() {
-    let call = "all-gather of u32 (1 to 1, 2 in all)".to_owned();
-    let stalled = CollectiveError::Stalled { rank: 1, call, seconds: 1 };
-    let _machine = SimMachine::clean("devices=2");
-    let queues = open(2);
-    let has_failed = Barrier::new(2);
-    on_ranks(&queues, PeerRank::patient_group(&queues, Duration::from_secs(1)).unwrap(), |q, rank| {
-        let mut buffer = q.upload(&[rank.rank() as u32; 2]).unwrap();
-        if rank.rank() == 1 {
-            has_failed.wait();
-            assert_eq!(rank.barrier(q), Err(stalled.clone()), "a late rank gets the error too");
-            return;
-        }
-        let failure = rank.all_gather(q, &mut buffer, &[0..1, 1..2]);
-        has_failed.wait();
-        assert_eq!(failure, Err(stalled.clone()));
-    });
+    let [expected, got] = ["all-gather of u32 (1 to 1, 3 in all)", "broadcast of u32 (0 to 3, 3 in all)"];
+    let (expected, got) = (expected.to_owned(), got.to_owned());
+    assert_eq!(failed, vec![CollectiveError::Disagrees { rank: 1, expected, got }; 3]);
 }
 
 #[test]
 fn a_thread_that_panics_ends_all() {
     let _machine = SimMachine::new("devices=2");
     let queues = open(2);
-    let group = PeerRank::group(&queues).unwrap();
-    let failed: Vec<_> = test_process::scope(|scope| {
-        let ranks = queues.iter().zip(group).map(|(q, rank)| {
-            scope.spawn(move || {
-                assert_ne!(rank.rank(), 1, "as planned");
-                let mut buffer = q.zeros::<u32>(2).unwrap();
-                rank.all_gather(q, &mut buffer, &[0..1, 1..2]).unwrap_err()
-            })
-        });
-        let ranks: Vec<_> = ranks.collect();
-        ranks.into_iter().filter_map(|rank| rank.join().ok()).collect()
-    });
-    assert_eq!(failed, [CollectiveError::Gone { rank: 1 }]);
+    definitions::panic_ends_all(&queues, PeerRank::group(&queues).unwrap());
 }

@@ -7,7 +7,8 @@ mod routes;
 use backend_api::Queue as _;
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, PeerRank};
 
-use super::support::{self, on_threads};
+use super::support;
+use crate::definitions::on_threads;
 
 /// A queue on each of `devices` devices.
 fn open(devices: u32) -> Vec<CudaQueue> {

@@ -1,7 +1,5 @@
 //! A simulated machine for one test at a time, and kernels written by hand.
 
-use core::ops::Range;
-
 use backend_api::{BackendError, Buffer, BufferMut};
 use cuda_backend::{Allocator, CudaConfig, CudaMut, CudaQueue, CudaRef, KernelSource, ModuleText, OpenError};
 use cuda_sim::driver::{self, Counters, Report, Simulation};
@@ -99,28 +97,6 @@ pub(crate) fn on_each(specs: &[impl AsRef<str>], pools: &[Allocator], test: impl
             test(&machine, open(pool).unwrap(), &format!("{spec}, {pool:?}"));
         }
     }
-}
-
-/// Runs each rank of a group on a thread with its queue, and returns what they returned.
-pub(crate) fn on_threads<R: Send, V: Send>(
-    queues: &[CudaQueue],
-    group: Vec<R>,
-    run: impl Fn(&CudaQueue, R) -> V + Sync,
-) -> Vec<V> {
-    let run = &run;
-    test_process::scope(|scope| {
-        let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
-}
-
-/// Shares of these lengths with a gap of `gap` before each.
-pub(crate) fn shares(lens: &[usize], gap: usize) -> Vec<Range<usize>> {
-    let starts = lens.iter().scan(0, |end, len| {
-        *end += gap + len;
-        Some(*end - len)
-    });
-    starts.zip(lens).map(|(start, len)| start..start + len).collect()
 }
 
 /// `words[i] *= factor`.
