@@ -20,85 +20,41 @@ pub struct Variable {
     pub help: &'static str,
 }
 
-const BACKEND: Variable =
-    Variable { name: "TREFOIL_BACKEND", help: "cpu (default), gpu (= cuda), auto, sim: backend of every domain" };
-const PFSS_BACKEND: Variable =
-    Variable { name: "SUF_PFSS_BACKEND", help: "cpu, gpu, auto: backend of pfss only; gpu fails closed" };
-const NN_BACKEND: Variable =
-    Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops only; gpu may fall back at opening" };
-const NN_STRICT: Variable =
-    Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: refuse that fallback; 0 (default): report it" };
-const NN_ALLOW_MIXED: Variable = Variable {
-    name: "RSI_ML_ALLOW_MIXED",
-    help: "1: backward passes of nn-dispatch may run on another device than their forward passes; 0 (default): refuse",
-};
-const MEM_LIMIT: Variable =
-    Variable { name: "TREFOIL_MEM_LIMIT", help: "limit of the bytes of all buffers, with K, M or G; default none" };
-const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1..=1024; default all cores" };
-const SIMD: Variable = Variable {
-    name: "TREFOIL_SIMD",
-    help: "portable, avx2, avx512: highest SIMD level; default the highest of the CPU",
-};
-const GPU_AES: Variable = Variable {
-    name: "TREFOIL_GPU_AES",
-    help: "table (default), bitsliced: AES for evaluating keys on the GPU; bitsliced has no secret-dependent addresses",
-};
-const GPU_AIR: Variable = Variable {
-    name: "TREFOIL_GPU_AIR",
-    help: "compiled (default), interpreted: how the GPU evaluates AIR constraints and lookups",
-};
-const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
-const CUDA_LIBRARY: Variable = Variable {
-    name: "TREFOIL_CUDA_LIBRARY",
-    help: "path of the CUDA driver library, sim for the simulated one, none for no GPU; default the platform's",
-};
-const GPU_PINNED: Variable = Variable {
-    name: "TREFOIL_GPU_PINNED",
-    help: "bytes of host memory that copies to and from the GPU may pin, with K, M or G, or 0; default 256M",
-};
-const GPU_TIMEOUT: Variable = Variable {
-    name: "TREFOIL_GPU_TIMEOUT",
-    help: "seconds that work on the GPU may take before it counts as hung; default no limit",
-};
-const COLLECTIVE: Variable = Variable {
-    name: "TREFOIL_COLLECTIVE",
-    help: "auto (default), nccl, peer, host: transport between devices that work together",
-};
-const NCCL_LIBRARY: Variable = Variable {
-    name: "TREFOIL_NCCL_LIBRARY",
-    help: "path of the NCCL library, none for no NCCL; default the platform's",
-};
-const PTX_DIR: Variable =
-    Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests to use instead of the built-in ones" };
-const SIMULATED: Variable =
-    Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
+/// One line for each variable: constant, name, help.
+macro_rules! variables {
+    ($($constant:ident $name:literal $help:literal;)*) => {
+        $(const $constant: Variable = Variable { name: $name, help: $help };)*
+
+        /// Every variable that Trefoil reads.
+        pub const VARIABLES: [Variable; 18] = [$($constant),*];
+    };
+}
+
+variables! {
+    BACKEND "TREFOIL_BACKEND" "cpu (default), gpu (= cuda), auto, sim: backend of every domain";
+    PFSS_BACKEND "SUF_PFSS_BACKEND" "cpu, gpu, auto: backend of pfss only; gpu fails closed";
+    NN_BACKEND "RSI_ML_BACKEND" "cpu, gpu, auto: backend of nn-ops only; gpu may fall back at opening";
+    NN_STRICT "RSI_ML_BACKEND_STRICT" "1: refuse that fallback; 0 (default): report it";
+    NN_ALLOW_MIXED "RSI_ML_ALLOW_MIXED" "1: backward passes of nn-dispatch may run on another device than their forward passes; 0 (default): refuse";
+    MEM_LIMIT "TREFOIL_MEM_LIMIT" "limit of the bytes of all buffers, with K, M or G; default none";
+    THREADS "TREFOIL_THREADS" "CPU threads, 1..=1024; default all cores";
+    SIMD "TREFOIL_SIMD" "portable, avx2, avx512: highest SIMD level; default the highest of the CPU";
+    GPU_AES "TREFOIL_GPU_AES" "table (default), bitsliced: AES for evaluating keys on the GPU; bitsliced has no secret-dependent addresses";
+    GPU_AIR "TREFOIL_GPU_AIR" "compiled (default), interpreted: how the GPU evaluates AIR constraints and lookups";
+    CUDA_DEVICE "TREFOIL_CUDA_DEVICE" "number of the GPU, from 0 (default)";
+    CUDA_LIBRARY "TREFOIL_CUDA_LIBRARY" "path of the CUDA driver library, sim for the simulated one, none for no GPU; default the platform's";
+    GPU_PINNED "TREFOIL_GPU_PINNED" "bytes of host memory that copies to and from the GPU may pin, with K, M or G, or 0; default 256M";
+    GPU_TIMEOUT "TREFOIL_GPU_TIMEOUT" "seconds that work on the GPU may take before it counts as hung; default no limit";
+    COLLECTIVE "TREFOIL_COLLECTIVE" "auto (default), nccl, peer, host: transport between devices that work together";
+    NCCL_LIBRARY "TREFOIL_NCCL_LIBRARY" "path of the NCCL library, none for no NCCL; default the platform's";
+    PTX_DIR "TREFOIL_PTX_DIR" "folder with kernels and manifests to use instead of the built-in ones";
+    SIMULATED "TREFOIL_SIM" "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`";
+}
 
 /// Largest accepted number of threads.
 ///
 /// More threads than a machine has do not help, and the system runs out of them.
 const MOST_THREADS: usize = 1024;
-
-/// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 18] = [
-    BACKEND,
-    PFSS_BACKEND,
-    NN_BACKEND,
-    NN_STRICT,
-    NN_ALLOW_MIXED,
-    MEM_LIMIT,
-    THREADS,
-    SIMD,
-    GPU_AES,
-    GPU_AIR,
-    CUDA_DEVICE,
-    CUDA_LIBRARY,
-    GPU_PINNED,
-    GPU_TIMEOUT,
-    COLLECTIVE,
-    NCCL_LIBRARY,
-    PTX_DIR,
-    SIMULATED,
-];
 
 /// Prefixes of the names of Trefoil's variables.
 const PREFIXES: [&str; 3] = ["TREFOIL_", "SUF_PFSS_", "RSI_ML_"];

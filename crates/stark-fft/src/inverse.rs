@@ -28,35 +28,25 @@ pub trait Invertible: Element {
     ) -> Result<(), BackendError>;
 }
 
-impl Invertible for M31 {
-    fn invert<Q: CircleOps>(
-        q: &Q,
-        elements: Ref<'_, Q, Self>,
-        inverses: Mut<'_, Q, Self>,
-        first_zero: Mut<'_, Q, u64>,
-    ) -> Result<(), BackendError> {
-        q.batch_inverse_m31(BatchInverseM31 {
-            elements: q.shorten(elements),
-            inverses: q.shorten_mut(inverses),
-            first_zero: q.shorten_mut(first_zero),
-        })
-    }
+/// Makes a field invertible by the op for its batches.
+macro_rules! invertible {
+    ($field:ty, $op:ident, $record:ident) => {
+        impl Invertible for $field {
+            fn invert<Q: CircleOps>(
+                q: &Q,
+                elements: Ref<'_, Q, Self>,
+                inverses: Mut<'_, Q, Self>,
+                first_zero: Mut<'_, Q, u64>,
+            ) -> Result<(), BackendError> {
+                let (elements, inverses) = (q.shorten(elements), q.shorten_mut(inverses));
+                q.$op($record { elements, inverses, first_zero: q.shorten_mut(first_zero) })
+            }
+        }
+    };
 }
 
-impl Invertible for QM31 {
-    fn invert<Q: CircleOps>(
-        q: &Q,
-        elements: Ref<'_, Q, Self>,
-        inverses: Mut<'_, Q, Self>,
-        first_zero: Mut<'_, Q, u64>,
-    ) -> Result<(), BackendError> {
-        q.batch_inverse_qm31(BatchInverseQm31 {
-            elements: q.shorten(elements),
-            inverses: q.shorten_mut(inverses),
-            first_zero: q.shorten_mut(first_zero),
-        })
-    }
-}
+invertible!(M31, batch_inverse_m31, BatchInverseM31);
+invertible!(QM31, batch_inverse_qm31, BatchInverseQm31);
 
 /// Where an inversion notes on its device that an element is zero; ask it later.
 pub struct ZeroFlag<Q: Queue> {

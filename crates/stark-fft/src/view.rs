@@ -11,6 +11,54 @@ use crate::{
     shape::{ColumnSizes, check_len, cut},
 };
 
+/// Makes a view of columns of the view `$view` of a buffer, which `$has` their elements.
+macro_rules! columns_view {
+    ($columns:ident, $view:ident, $has:literal) => {
+        impl<'a, Q: Queue + 'a, R: Representation> $columns<'a, Q, R> {
+            #[doc = concat!("The columns of one size that a view of a buffer ", $has, ".")]
+            ///
+            /// They lie one after the other.
+            ///
+            /// # Errors
+            /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`]
+            /// beyond 2^32 - 1.
+            pub fn new(domain: CanonicDomain, view: $view<'a, Q, M31>) -> Result<Self, FftError> {
+                let sizes = ColumnSizes::One(whole_columns(domain, view.len())?);
+                Ok(Self { view, sizes, representation: PhantomData })
+            }
+
+            #[doc = concat!("The columns of `shape` that a view of a buffer ", $has, ".")]
+            ///
+            /// They lie one after the other.
+            ///
+            /// # Errors
+            /// [`FftError::SetLength`] unless the length of the view matches the shape.
+            pub fn with_shape(shape: &'a SetShape, view: $view<'a, Q, M31>) -> Result<Self, FftError> {
+                check_len(shape, view.len())?;
+                Ok(Self { view, sizes: ColumnSizes::All(shape.groups()), representation: PhantomData })
+            }
+
+            /// The columns of each size, the biggest size first.
+            #[must_use]
+            pub fn sizes(&self) -> &[Group] {
+                self.sizes.groups()
+            }
+
+            /// Number of columns.
+            #[must_use]
+            pub fn count(&self) -> usize {
+                self.sizes().iter().map(Group::count).sum()
+            }
+        }
+
+        impl<'a, Q: Queue + 'a, R> fmt::Debug for $columns<'a, Q, R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($columns)).field("sizes", &self.sizes.groups()).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 /// A view of columns of one size or of several on a device, the biggest first.
 pub struct ColumnsRef<'a, Q: Queue + 'a, R> {
     pub(crate) view: Ref<'a, Q, M31>,
@@ -18,38 +66,9 @@ pub struct ColumnsRef<'a, Q: Queue + 'a, R> {
     pub(crate) representation: PhantomData<R>,
 }
 
+columns_view!(ColumnsRef, Ref, "holds");
+
 impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
-    /// The columns of one size that a view of a buffer holds, one after the other.
-    ///
-    /// # Errors
-    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
-    /// 2^32 - 1.
-    pub fn new(domain: CanonicDomain, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
-        let sizes = ColumnSizes::One(whole_columns(domain, view.len())?);
-        Ok(Self { view, sizes, representation: PhantomData })
-    }
-
-    /// The columns of `shape` that a view of a buffer holds, one after the other.
-    ///
-    /// # Errors
-    /// [`FftError::SetLength`] unless the length of the view matches the shape.
-    pub fn with_shape(shape: &'a SetShape, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
-        check_len(shape, view.len())?;
-        Ok(Self { view, sizes: ColumnSizes::All(shape.groups()), representation: PhantomData })
-    }
-
-    /// The columns of each size, the biggest size first.
-    #[must_use]
-    pub fn sizes(&self) -> &[Group] {
-        self.sizes.groups()
-    }
-
-    /// Number of columns.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.sizes().iter().map(Group::count).sum()
-    }
-
     /// All elements, one column after the other.
     #[must_use]
     pub fn view(&self) -> Ref<'a, Q, M31> {
@@ -101,12 +120,6 @@ impl<'a, Q: Queue + 'a, R> Clone for ColumnsRef<'a, Q, R> {
 
 impl<'a, Q: Queue + 'a, R> Copy for ColumnsRef<'a, Q, R> {}
 
-impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsRef<'a, Q, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ColumnsRef").field("sizes", &self.sizes.groups()).finish_non_exhaustive()
-    }
-}
-
 /// An exclusive view of columns of one size or of several on a device, the biggest first.
 ///
 /// A plan that transforms them in place takes the view, and they are of the other representation
@@ -117,37 +130,9 @@ pub struct ColumnsMut<'a, Q: Queue + 'a, R> {
     pub(crate) representation: PhantomData<R>,
 }
 
+columns_view!(ColumnsMut, Mut, "holds, or is to hold");
+
 impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
-    /// The columns of one size that a view of a buffer holds, or is to hold.
-    ///
-    /// # Errors
-    /// As [`ColumnsRef::new`].
-    pub fn new(domain: CanonicDomain, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
-        let sizes = ColumnSizes::One(whole_columns(domain, view.len())?);
-        Ok(Self { view, sizes, representation: PhantomData })
-    }
-
-    /// The columns of `shape` that a view of a buffer holds, or is to hold.
-    ///
-    /// # Errors
-    /// As [`ColumnsRef::with_shape`].
-    pub fn with_shape(shape: &'a SetShape, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
-        check_len(shape, view.len())?;
-        Ok(Self { view, sizes: ColumnSizes::All(shape.groups()), representation: PhantomData })
-    }
-
-    /// The columns of each size, the biggest size first.
-    #[must_use]
-    pub fn sizes(&self) -> &[Group] {
-        self.sizes.groups()
-    }
-
-    /// Number of columns.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.sizes().iter().map(Group::count).sum()
-    }
-
     /// All elements, one column after the other.
     ///
     /// Who writes them answers for the representation.
@@ -175,12 +160,6 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
             (end, rest) = (elements.end, later);
         }
         Ok(parts)
-    }
-}
-
-impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsMut<'a, Q, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ColumnsMut").field("sizes", &self.sizes.groups()).finish_non_exhaustive()
     }
 }
 

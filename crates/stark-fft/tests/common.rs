@@ -2,7 +2,7 @@
 
 use stark_fft::{CanonicDomain, HostColumns, M31, Representation};
 
-pub(crate) use crate::queues::{on_queues, open_with, processor, simulate, simulated};
+pub(crate) use crate::queues::{processor, simulate, simulated};
 
 pub(crate) fn domain(log_size: u32) -> CanonicDomain {
     CanonicDomain::new(log_size).unwrap()

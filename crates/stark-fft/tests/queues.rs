@@ -1,8 +1,9 @@
 //! Queues on the processor and on simulated devices. The tests of the prover have them too.
 
-use std::sync::OnceLock;
+use std::{num::NonZeroUsize, sync::OnceLock};
 
 use backend_api::Queue as _;
+use collective::{Local, Staged};
 use cuda_sim::driver::{self, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 
@@ -25,6 +26,15 @@ pub(crate) fn simulate(machine: &str) -> Simulation {
     driver::simulate(machine).unwrap()
 }
 
+/// A queue for each rank: on a separate device, or on the processor.
+pub(crate) fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
+    let open = |rank| {
+        let cuda_device = if choice == Choice::Sim { rank } else { 0 };
+        open_with(choice, &Settings { cuda_device, threads: NonZeroUsize::new(1), ..Settings::default() })
+    };
+    (0..ranks as u32).map(open).collect()
+}
+
 /// A machine of one device, and a queue on it.
 pub(crate) fn simulated() -> (Simulation, AnyQueue) {
     (simulate(""), open_with(Choice::Sim, &Settings::default()))
@@ -45,4 +55,16 @@ pub(crate) fn on_queues<T: Send, V: Send>(
     });
     assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
     made
+}
+
+/// A rank that passes data through the host.
+pub(crate) type StagedRank = Staged<Local>;
+
+/// Runs each rank of a group on a thread with its queue, and returns the results.
+pub(crate) fn on_ranks<V: Send>(
+    group: Vec<StagedRank>,
+    choice: Choice,
+    run: impl Fn(&AnyQueue, StagedRank) -> V + Sync,
+) -> Vec<V> {
+    on_queues(&queues(choice, group.len()), group, run)
 }

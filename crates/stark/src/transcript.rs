@@ -42,36 +42,26 @@ impl<Q: ChannelOps> Transcript<Q> {
         q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges })
     }
 
-    /// Absorbs elements of the secure field.
-    pub(crate) fn absorb_elements<'a>(&'a mut self, q: &Q, absorbed: Ref<'a, Q, QM31>) -> Result<(), BackendError> {
-        let (channel, challenges) = (self.state.view_mut(), self.none.view_mut());
-        q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })
-    }
-
-    /// Absorbs the root of a tree.
-    pub(crate) fn absorb_root<'a>(&'a mut self, q: &Q, absorbed: Ref<'a, Q, Digest>) -> Result<(), BackendError> {
-        let (channel, challenges) = (self.state.view_mut(), self.none.view_mut());
-        q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges })
-    }
-
-    /// Absorbs elements of the secure field and draws challenges, in one op.
-    pub(crate) fn absorb_elements_and_draw<'a>(
+    /// Absorbs elements of the secure field, and draws challenges in the same op.
+    pub(crate) fn absorb_elements<'a>(
         &'a mut self,
         q: &Q,
         absorbed: Ref<'a, Q, QM31>,
-        challenges: Mut<'a, Q, QM31>,
+        challenges: Option<Mut<'a, Q, QM31>>,
     ) -> Result<(), BackendError> {
-        q.channel_mix_felts(ChannelMixFelts { absorbed, channel: self.state.view_mut(), challenges })
+        let (channel, challenges) = (self.state.view_mut(), challenges.unwrap_or_else(|| self.none.view_mut()));
+        q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })
     }
 
-    /// Absorbs the root of a tree and draws challenges, in one op.
-    pub(crate) fn absorb_root_and_draw<'a>(
+    /// Absorbs the root of a tree, and draws challenges in the same op.
+    pub(crate) fn absorb_root<'a>(
         &'a mut self,
         q: &Q,
         absorbed: Ref<'a, Q, Digest>,
-        challenges: Mut<'a, Q, QM31>,
+        challenges: Option<Mut<'a, Q, QM31>>,
     ) -> Result<(), BackendError> {
-        q.channel_mix_digests(ChannelMixDigests { absorbed, channel: self.state.view_mut(), challenges })
+        let (channel, challenges) = (self.state.view_mut(), challenges.unwrap_or_else(|| self.none.view_mut()));
+        q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges })
     }
 
     /// Draws challenges.

@@ -34,4 +34,16 @@ macro_rules! inside_all {
     };
 }
 
-pub(super) use {inside, inside_all};
+/// Runs a call on the values inside, within a span of its name with the bytes it moves.
+macro_rules! moved {
+    ($op:literal, $bytes:expr, [$queue:expr => $any:ident($q:ident), $($rest:tt)+], $run:expr) => {
+        $crate::any::span::traced!(
+            $queue,
+            $op,
+            [bytes = $bytes],
+            $crate::any::dispatch::inside_all!($op, [$queue => $any($q), $($rest)+], $run)
+        )
+    };
+}
+
+pub(super) use {inside, inside_all, moved};

@@ -26,7 +26,7 @@ pub use register::AnyRegistered;
 pub use span::TRACE_TARGET;
 pub use timed::AnyMark;
 
-use dispatch::{inside, inside_all};
+use dispatch::{inside, inside_all, moved};
 use span::traced;
 
 /// A queue whose backend is chosen at run time.
@@ -238,60 +238,41 @@ impl Queue for AnyQueue {
     }
 
     fn clear<T: Element>(&self, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
-            "clear",
-            [bytes = dst.len() * size_of::<T>()],
-            inside_all!("clear", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.clear(dst))
-        )
+        moved!("clear", dst.len() * size_of::<T>(), [self => AnyQueue(queue), dst => AnyMut(dst)], queue.clear(dst))
     }
 
     fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
-            "write",
-            [bytes = size_of_val(host)],
-            inside_all!("write", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write(host, dst))
-        )
+        moved!("write", size_of_val(host), [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write(host, dst))
     }
 
     fn write_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "write",
-            [bytes = dst.len() * size_of::<T>()],
-            inside_all!("write", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write_parts(parts, dst))
+            dst.len() * size_of::<T>(),
+            [self => AnyQueue(queue), dst => AnyMut(dst)],
+            queue.write_parts(parts, dst)
         )
     }
 
     fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        traced!(
-            self,
-            "read",
-            [bytes = src.len() * size_of::<T>()],
-            inside_all!("read", [self => AnyQueue(queue), src => AnyRef(src)], queue.read(src))
-        )
+        moved!("read", src.len() * size_of::<T>(), [self => AnyQueue(queue), src => AnyRef(src)], queue.read(src))
     }
 
     fn write_secret<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "write_secret",
-            [bytes = size_of_val(host)],
-            inside_all!("write_secret", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write_secret(host, dst))
+            size_of_val(host),
+            [self => AnyQueue(queue), dst => AnyMut(dst)],
+            queue.write_secret(host, dst)
         )
     }
 
     fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "write_secret",
-            [bytes = dst.len() * size_of::<T>()],
-            inside_all!(
-                "write_secret",
-                [self => AnyQueue(queue), dst => AnyMut(dst)],
-                queue.write_secret_parts(parts, dst)
-            )
+            dst.len() * size_of::<T>(),
+            [self => AnyQueue(queue), dst => AnyMut(dst)],
+            queue.write_secret_parts(parts, dst)
         )
     }
 
@@ -301,33 +282,29 @@ impl Queue for AnyQueue {
         secret: &[&[T]],
         dst: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "write_secret",
-            [bytes = dst.len() * size_of::<T>()],
-            inside_all!(
-                "write_secret",
-                [self => AnyQueue(queue), dst => AnyMut(dst)],
-                queue.write_with_lists(lists, secret, dst)
-            )
+            dst.len() * size_of::<T>(),
+            [self => AnyQueue(queue), dst => AnyMut(dst)],
+            queue.write_with_lists(lists, secret, dst)
         )
     }
 
     fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        traced!(
-            self,
+        moved!(
             "read_secret",
-            [bytes = src.len() * size_of::<T>()],
-            inside_all!("read_secret", [self => AnyQueue(queue), src => AnyRef(src)], queue.read_secret(src))
+            src.len() * size_of::<T>(),
+            [self => AnyQueue(queue), src => AnyRef(src)],
+            queue.read_secret(src)
         )
     }
 
     fn copy<T: Element>(&self, src: AnyRef<'_, T>, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "copy",
-            [bytes = src.len() * size_of::<T>()],
-            inside_all!("copy", [self => AnyQueue(queue), src => AnyRef(src), dst => AnyMut(dst)], queue.copy(src, dst))
+            src.len() * size_of::<T>(),
+            [self => AnyQueue(queue), src => AnyRef(src), dst => AnyMut(dst)],
+            queue.copy(src, dst)
         )
     }
 

@@ -8,7 +8,7 @@ use cuda_backend::CudaRegistered;
 
 use super::{
     AnyMut, AnyQueue, AnyRef,
-    dispatch::{inside, inside_all},
+    dispatch::{inside, moved},
     span::traced,
 };
 
@@ -71,15 +71,11 @@ impl Register for AnyQueue {
         first: usize,
         dst: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "write_registered",
-            [bytes = dst.len() * size_of::<T>()],
-            inside_all!(
-                "write_registered",
-                [self => AnyQueue(queue), host => AnyRegistered(host), dst => AnyMut(dst)],
-                queue.write_registered(host, first, dst)
-            )
+            dst.len() * size_of::<T>(),
+            [self => AnyQueue(queue), host => AnyRegistered(host), dst => AnyMut(dst)],
+            queue.write_registered(host, first, dst)
         )
     }
 
@@ -89,15 +85,11 @@ impl Register for AnyQueue {
         host: &mut AnyRegistered<T>,
         first: usize,
     ) -> Result<(), BackendError> {
-        traced!(
-            self,
+        moved!(
             "read_registered",
-            [bytes = src.len() * size_of::<T>()],
-            inside_all!(
-                "read_registered",
-                [self => AnyQueue(queue), src => AnyRef(src), host => AnyRegistered(host)],
-                queue.read_registered(src, host, first)
-            )
+            src.len() * size_of::<T>(),
+            [self => AnyQueue(queue), src => AnyRef(src), host => AnyRegistered(host)],
+            queue.read_registered(src, host, first)
         )
     }
 }

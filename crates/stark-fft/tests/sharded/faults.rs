@@ -3,18 +3,19 @@
 use backend_api::{BackendError, CollectiveError, Queue as _, Ranks as _};
 use collective::Local;
 use cuda_sim::driver::Rule;
-use runtime::{AnyQueue, Choice};
+use runtime::{AnyQueue, Choice, Settings};
 use stark_fft::{BitReversed, FftError, ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};
 
 use crate::{
-    common::{columns, domain},
-    sharded::{Rank, devices, on_queues, on_ranks, open, queues, shard},
+    common::{columns, domain, processor},
+    queues::{StagedRank, on_queues, on_ranks, open_with, queues},
+    sharded::{devices, shard},
 };
 
 const LOG_SIZE: u32 = 8;
 
 /// Interpolates and extends two columns.
-fn transform(q: &AnyQueue, rank: &Rank) -> Result<(), FftError> {
+fn transform(q: &AnyQueue, rank: &StagedRank) -> Result<(), FftError> {
     let own = shard(LOG_SIZE, rank);
     let twiddles = ShardTwiddles::new(q, own.on(domain(LOG_SIZE + 1))?)?;
     let values = ShardedColumns::upload(q, own, &columns::<BitReversed>(LOG_SIZE, 2))?;
@@ -29,7 +30,8 @@ fn a_rank_without_memory_ends_all() {
     let made = on_ranks(Local::group(4), Choice::Cpu, |_, rank| {
         // Enough for twiddles and columns on rank 2, and not for a column that comes.
         let limit = (rank.rank() == 2).then_some(4 * (2 << log_size) + 4 * (1 << (log_size - 3)));
-        let (q, own) = (open(Choice::Cpu, 0, limit), shard(log_size, &rank));
+        let settings = Settings { mem_limit_bytes: limit, ..Settings::default() };
+        let (q, own) = (open_with(Choice::Cpu, &settings), shard(log_size, &rank));
         let twiddles = ShardTwiddles::new(&q, own)?;
         let values = ShardedColumns::upload(&q, own, &columns::<BitReversed>(log_size, 2))?;
         ShardedCfftPlan::new(own, 2)?.interpolate(&q, &twiddles, &rank, values).map(drop)
@@ -90,7 +92,7 @@ fn ranks_with_other_batches_disagree_by_name() {
 
 #[test]
 fn what_does_not_fit_the_plan_is_refused_with_the_numbers() {
-    let q = open(Choice::Cpu, 0, None);
+    let q = processor();
     let group = Local::group(2);
     let [first, second] = [0, 1].map(|rank| shard(LOG_SIZE, &group[rank]));
     let values =

@@ -10,7 +10,8 @@ use stark_fft::{
 
 use crate::{
     common::{columns, domain},
-    sharded::{Rank, devices, most_ranks, on_ranks, shard},
+    queues::{StagedRank, on_ranks},
+    sharded::{devices, most_ranks, shard},
 };
 
 /// One device's coefficients of columns, and their values on a domain `2^log_blowup` times as big.
@@ -43,7 +44,7 @@ fn hold(choice: Choice, log_size: u32, count: usize, log_ranks: u32, log_blowups
     let whole: Vec<_> = log_blowups.iter().map(|&log_blowup| whole(&values, log_blowup)).collect();
     let most = log_blowups.iter().max().unwrap();
     let what = format!("{choice:?}, {count} x 2^{log_size} on {ranks} ranks");
-    on_ranks(Local::group(ranks), choice, |q, rank: Rank| {
+    on_ranks(Local::group(ranks), choice, |q, rank: StagedRank| {
         let mut sent = vec![0; ranks];
         let mut link = |bytes: u64, planned: u64| {
             let all = rank.sent_bytes();

@@ -35,14 +35,14 @@ impl<Q: StarkOps> Prover<Q> {
         let tree = self.shape.trace_trees();
         self.hash(q, tree)?;
         let ProverMemory { transcript, trees, answers: Answers { secure, places, .. }, .. } = &mut self.memory;
-        transcript.absorb_root_and_draw(q, trees.root(tree)?, secure.slice_mut(places.parameter.clone())?)?;
+        transcript.absorb_root(q, trees.root(tree)?, Some(secure.slice_mut(places.parameter.clone())?))?;
 
         // 3. Values of all columns at z and at its neighbours, and a challenge gamma.
         begin(Stage::Sampling)?;
         self.sample(q)?;
         let ProverMemory { transcript, quotient_challenge, answers, .. } = &mut self.memory;
         let sampled = answers.secure.slice(answers.places.sampled.clone())?;
-        transcript.absorb_elements_and_draw(q, sampled, quotient_challenge.view_mut())?;
+        transcript.absorb_elements(q, sampled, Some(quotient_challenge.view_mut()))?;
 
         // 4. Gamma combines the quotients (f(p) - f(z)) / (p - z) of all samples to the first layer
         //    of FRI.
@@ -56,12 +56,12 @@ impl<Q: StarkOps> Prover<Q> {
             self.hash_layer(q, index)?;
             let ProverMemory { transcript, layers, .. } = &mut self.memory;
             let FriLayerMemory { nodes, challenge, .. } = &mut layers[index];
-            transcript.absorb_root_and_draw(q, nodes.slice(root(nodes.len()))?, challenge.view_mut())?;
+            transcript.absorb_root(q, nodes.slice(root(nodes.len()))?, Some(challenge.view_mut()))?;
             self.fold_layer(q, index)?;
         }
         self.interpolate_last_layer(q)?;
         let ProverMemory { transcript, answers: Answers { secure, words, places, .. }, .. } = &mut self.memory;
-        transcript.absorb_elements(q, secure.slice(places.last_coefficients.clone())?)?;
+        transcript.absorb_elements(q, secure.slice(places.last_coefficients.clone())?, None)?;
 
         // 6. Proof of work, then the positions of the queries.
         begin(Stage::Opening)?;

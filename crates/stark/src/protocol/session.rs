@@ -89,7 +89,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// Any error that the device reports.
     pub fn mix_felts(&mut self, elements: &[QM31]) -> Result<(), ProverError> {
         let absorbed = self.q.upload(elements)?;
-        Ok(self.prover.memory.transcript.absorb_elements(self.q, absorbed.view())?)
+        Ok(self.prover.memory.transcript.absorb_elements(self.q, absorbed.view(), None)?)
     }
 
     /// Absorbs the root of the preprocessed columns' tree.
@@ -143,7 +143,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         self.prover.expect_loaded(tree)?;
         let memory = &mut self.prover.memory;
         if tree == INTERACTION && memory.absorbed_len > 0 {
-            memory.transcript.absorb_elements(self.q, memory.absorbed.slice(0..memory.absorbed_len)?)?;
+            memory.transcript.absorb_elements(self.q, memory.absorbed.slice(0..memory.absorbed_len)?, None)?;
         }
         self.commit_rows(tree)
     }
@@ -249,7 +249,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
             for (place, sums) in places.claimed_sums.clone().zip(&look_ups.sums) {
                 self.q.copy(sums.slice(0..1)?, secure.slice_mut(place..place + 1)?)?;
             }
-            memory.transcript.absorb_elements(self.q, secure.slice(places.claimed_sums.clone())?)?;
+            memory.transcript.absorb_elements(self.q, secure.slice(places.claimed_sums.clone())?, None)?;
         }
         self.prover.commit(self.q, tree)?;
         self.mix_root()
@@ -332,7 +332,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// Absorbs the root of the next tree, and counts the tree as committed.
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
-        memory.transcript.absorb_root(self.q, memory.trees.root(self.committed)?)?;
+        memory.transcript.absorb_root(self.q, memory.trees.root(self.committed)?, None)?;
         self.committed += 1;
         Ok(())
     }

@@ -13,7 +13,8 @@ use stark::{PcsConfig, Statement as _};
 
 use crate::{
     common::{little_work, on_queues, simulate},
-    devices::{group, on_ranks, queues},
+    devices::group,
+    queues::{on_ranks, queues},
     samples::{Prover, Sample},
 };
 

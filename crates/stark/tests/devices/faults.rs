@@ -18,7 +18,8 @@ use stark::{CollectiveError, M31, PcsConfig, ProveError, ProveOptions, ProverErr
 
 use crate::{
     common::{Proven, calls_of, configs, inject, is_refusal, on_queues},
-    devices::{bytes::config, devices, gave_up, on_ranks, queues, watched::Watched},
+    devices::{bytes::config, devices, gave_up, watched::Watched},
+    queues::{on_ranks, queues},
     samples::Sample,
 };
 

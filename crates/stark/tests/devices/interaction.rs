@@ -9,8 +9,9 @@ use stark::{
 
 use crate::{
     common::{configs, processor},
-    devices::{StagedRank, devices, on_ranks},
+    devices::devices,
     host_columns::{Scaled, Used, coordinates, paired, running_sum, scaled},
+    queues::{StagedRank, on_ranks},
 };
 
 const USED: Used = Used { log_rows: 6 };

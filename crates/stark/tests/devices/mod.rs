@@ -8,43 +8,22 @@ mod peers;
 mod proofs;
 mod watched;
 
-use core::num::NonZeroUsize;
 use std::collections::BTreeMap;
 
-use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, AnyRank, Choice, CollectiveKind, Route, Settings, ranks_with};
 use stark::{CollectiveError, ProveError, ProverError};
 
 use crate::{
-    common::{configs, on_queues, open_with, simulate},
+    common::{configs, on_queues, simulate},
     devices::watched::Watched,
+    queues::queues,
     samples::Sample,
 };
 
 /// Eight devices.
 fn devices() -> Simulation {
     simulate("devices=8")
-}
-
-/// A queue for each rank: on a separate device, or on the processor.
-fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
-    let open = |rank| {
-        let cuda_device = if choice == Choice::Sim { rank } else { 0 };
-        open_with(choice, &Settings { cuda_device, threads: NonZeroUsize::new(1), ..Settings::default() })
-    };
-    (0..ranks as u32).map(open).collect()
-}
-
-type StagedRank = Staged<Local>;
-
-/// Runs each rank of a group on a thread with its queue, and returns the results.
-fn on_ranks<V: Send>(
-    group: Vec<StagedRank>,
-    choice: Choice,
-    run: impl Fn(&AnyQueue, StagedRank) -> V + Sync,
-) -> Vec<V> {
-    on_queues(&queues(choice, group.len()), group, run)
 }
 
 /// The ranks of devices that reach each other in this way.

@@ -11,8 +11,9 @@ use crate::{
     common::{Proven, inject, is_loss, on_queues, simulate},
     devices::{
         bytes::{config, hold_links},
-        gave_up, group, hold_machines, queues,
+        gave_up, group, hold_machines,
     },
+    queues::queues,
     samples::Sample,
 };
 

@@ -6,7 +6,8 @@ use stark::PcsConfig;
 
 use crate::{
     common::{Proven, calls_of, device_error, inject, on_queues, simulate},
-    devices::{bytes::hold_links, gave_up, group, hold_machines, queues, watched::Watched},
+    devices::{bytes::hold_links, gave_up, group, hold_machines, watched::Watched},
+    queues::queues,
     samples::Sample,
 };
 

@@ -7,7 +7,8 @@ use stark::{PcsConfig, ProofGraph, Residency, memory_plan, memory_plan_of_rank, 
 
 use crate::{
     common::{configs, open, open_with, processor, refused_by_one_byte},
-    devices::{bytes::config, devices, on_ranks, watched::Watched},
+    devices::{bytes::config, devices, watched::Watched},
+    queues::on_ranks,
     samples::{Sample, prove_replayed},
 };
 
