@@ -117,7 +117,7 @@ fn whatever_work_fails_late_no_rank_hangs() {
     }
 }
 
-/// Runs each rank on a device of its own, and checks that the devices are left as they were.
+/// Runs each rank on its own device, and checks that all devices are left as they were.
 fn on_group<V: Send>(ranks: usize, patience: Duration, run: impl Fn(&CudaQueue, PeerRank) -> V + Sync) -> Vec<V> {
     let _machine = SimMachine::clean(&format!("devices={ranks}"));
     let queues = open(ranks as u32);
