@@ -11,7 +11,7 @@ pub(super) struct PathReader {
 }
 
 /// Who reads what. A test compares the table with the sources.
-const READERS: [PathReader; 14] = [
+const READERS: [PathReader; 15] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
     tests("kernels-ptx/", &["xtask"]),
@@ -19,6 +19,7 @@ const READERS: [PathReader; 14] = [
     tests("data/models/", &["trefoil-inference", "trefoil-cli"]),
     tests("data/digits/", &["trefoil-cli"]),
     tests("data/kernels/", &["trefoil-cli", "xtask"]),
+    tests("docs/ops.md", &["cpu-backend"]),
     tests("docs/own-model.md", &["trefoil-cli"]),
     tests("docs/pfss.md", &["pfss", "trefoil-inference"]),
     tests("docs/stark.md", &["trefoil-cli"]),
