@@ -47,12 +47,12 @@ type Trace<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;
 type State = [BaseField; 2];
 
 /// A step of one coordinate on each row.
-struct Steps<const AXIS: usize> {
+struct StepEval<const AXIS: usize> {
     log_rows: u32,
     states: States,
 }
 
-impl<const AXIS: usize> FrameworkEval for Steps<AXIS> {
+impl<const AXIS: usize> FrameworkEval for StepEval<AXIS> {
     fn log_size(&self) -> u32 {
         self.log_rows
     }
@@ -73,12 +73,12 @@ impl<const AXIS: usize> FrameworkEval for Steps<AXIS> {
     }
 }
 
-type Components = (FrameworkComponent<Steps<0>>, FrameworkComponent<Steps<1>>);
+type Components = (FrameworkComponent<StepEval<0>>, FrameworkComponent<StepEval<1>>);
 
 fn components([n, m]: [u32; 2], states: &States, sums: [SecureField; 2]) -> Components {
     let places = &mut TraceLocationAllocator::default();
-    let first = FrameworkComponent::new(places, Steps { log_rows: n, states: states.clone() }, sums[0]);
-    (first, FrameworkComponent::new(places, Steps { log_rows: m, states: states.clone() }, sums[1]))
+    let first = FrameworkComponent::new(places, StepEval { log_rows: n, states: states.clone() }, sums[0]);
+    (first, FrameworkComponent::new(places, StepEval { log_rows: m, states: states.clone() }, sums[1]))
 }
 
 /// The public words: the heights, the first state and the last.
@@ -117,14 +117,18 @@ fn look_ups(axis: usize, trace: &Trace<SimdBackend>, states: &States) -> (Trace<
     generator.finalize_last()
 }
 
-type Proof = (StarkProof<Blake2sMerkleHasher>, [SecureField; 2]);
+type ProofAndSums = (StarkProof<Blake2sMerkleHasher>, [SecureField; 2]);
 
 /// The proof on one backend, which takes columns of the SIMD backend by `columns`, and the sums of the look-ups.
-fn proof<B>(heights: [u32; 2], first: State, columns: fn(Trace<SimdBackend>) -> Trace<B>) -> Result<Proof, ProvingError>
+fn proof<B>(
+    heights: [u32; 2],
+    first: State,
+    columns: fn(Trace<SimdBackend>) -> Trace<B>,
+) -> Result<ProofAndSums, ProvingError>
 where
     B: BackendForChannel<Blake2sMerkleChannel>,
-    FrameworkComponent<Steps<0>>: ComponentProver<B>,
-    FrameworkComponent<Steps<1>>: ComponentProver<B>,
+    FrameworkComponent<StepEval<0>>: ComponentProver<B>,
+    FrameworkComponent<StepEval<1>>: ComponentProver<B>,
 {
     let (config, channel) = (PcsConfig::default(), &mut Blake2sChannel::default());
     let log_domain = heights[0] + 1 + config.fri_config.log_blowup_factor;
@@ -152,7 +156,7 @@ where
 }
 
 /// Has stwo's verifier check a proof, and that its look-ups leave the first state and the last.
-fn check(heights: [u32; 2], first: State, (proof, sums): Proof) -> Result<(), Box<dyn Error>> {
+fn check(heights: [u32; 2], first: State, (proof, sums): ProofAndSums) -> Result<(), Box<dyn Error>> {
     let (config, channel) = (PcsConfig::default(), &mut Blake2sChannel::default());
     let sizes = |columns| heights.into_iter().flat_map(|log_rows| repeat_n(log_rows, columns)).collect::<Vec<_>>();
     config.mix_into(channel);

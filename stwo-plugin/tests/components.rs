@@ -27,7 +27,7 @@ use trefoil_stwo::TrefoilBackend;
 relation!(Values, 1);
 
 /// A component of `2^log_rows` rows.
-struct Kind {
+struct ComponentEval {
     log_rows: u32,
     states: States,
 }
@@ -45,7 +45,7 @@ enum States {
     Free,
 }
 
-impl FrameworkEval for Kind {
+impl FrameworkEval for ComponentEval {
     fn log_size(&self) -> u32 {
         self.log_rows
     }
@@ -94,7 +94,7 @@ fn words(log_rows: u32) -> Vec<BaseField> {
 /// The proof's bytes on one backend.
 fn bytes<B: BackendForChannel<Blake2sMerkleChannel>>(proven: &Proven, config: PcsConfig) -> Vec<u8>
 where
-    FrameworkComponent<Kind>: ComponentProver<B>,
+    FrameworkComponent<ComponentEval>: ComponentProver<B>,
 {
     let domain = |log_rows| CanonicCoset::new(log_rows).circle_domain();
     let evaluation =
@@ -134,11 +134,12 @@ where
     let kinds = [(&proven.cubes, &cubes), (&proven.weighted, &weighted), (&proven.free, &States::Free)];
     let kinds = kinds.into_iter().flat_map(|(heights, states)| heights.iter().map(move |&log_rows| (log_rows, states)));
     let mut components: Vec<_> = kinds
-        .map(|(log_rows, states)| Kind { log_rows, states: states.clone() })
+        .map(|(log_rows, states)| ComponentEval { log_rows, states: states.clone() })
         .map(|kind| FrameworkComponent::new(places, kind, SecureField::default()))
         .collect();
     components.extend(
-        (0..proven.disabled).map(|_| FrameworkComponent::disabled(places, Kind { log_rows: 6, states: cubes.clone() })),
+        (0..proven.disabled)
+            .map(|_| FrameworkComponent::disabled(places, ComponentEval { log_rows: 6, states: cubes.clone() })),
     );
     let components: Vec<_> = components.iter().map(|component| component as &dyn ComponentProver<B>).collect();
     let proof = prove(&components, channel, scheme).expect("the trace satisfies the constraints");

@@ -31,7 +31,7 @@ use stwo::{
 };
 use trefoil_stwo::{DeviceColumn, TrefoilBackend, install, open};
 
-type Evaluation<B> = CircleEvaluation<B, BaseField, BitReversedOrder>;
+type ColumnEvaluation<B> = CircleEvaluation<B, BaseField, BitReversedOrder>;
 
 fn word(i: usize) -> BaseField {
     BaseField::from((i as u32).wrapping_mul(0x9e37_79b9) >> 1)
@@ -90,8 +90,8 @@ fn transforms_and_values_at_points() {
     let twiddles = TrefoilBackend::precompute_twiddles(canonic(8).half_coset);
     for log_size in 1..=7 {
         let values = words(1 << log_size, 40);
-        let expected = Evaluation::<CpuBackend>::new(canonic(log_size), values.clone()).interpolate();
-        let evaluation = Evaluation::<TrefoilBackend>::new(canonic(log_size), values.into());
+        let expected = ColumnEvaluation::<CpuBackend>::new(canonic(log_size), values.clone()).interpolate();
+        let evaluation = ColumnEvaluation::<TrefoilBackend>::new(canonic(log_size), values.into());
         let poly = evaluation.clone().interpolate_with_twiddles(&twiddles);
         assert_eq!(poly.coeffs.to_cpu(), expected.coeffs);
         let point = SECURE_FIELD_CIRCLE_GEN.mul(1234 + u128::from(log_size));
@@ -99,7 +99,7 @@ fn transforms_and_values_at_points() {
         assert_eq!(poly.eval_at_point(point), value);
         assert_eq!(poly.extend(log_size + 2).eval_at_point(point), value);
         assert_eq!(evaluation.eval_at_point_by_folding(point, &twiddles), value);
-        let weights = Evaluation::<TrefoilBackend>::barycentric_weights(CanonicCoset::new(log_size), point);
+        let weights = ColumnEvaluation::<TrefoilBackend>::barycentric_weights(CanonicCoset::new(log_size), point);
         assert_eq!(evaluation.barycentric_eval_at_point(&weights), value);
         let (left, right) = poly.split_at_mid();
         assert_eq!([left.coeffs.to_cpu(), right.coeffs.to_cpu()].concat(), expected.coeffs);
@@ -113,10 +113,10 @@ fn p_is_zero() {
     let packed: BaseColumn = (0..1_usize << log_size).map(|i| if i.is_multiple_of(3) { p } else { word(i) }).collect();
     let zeroed =
         (0..1_usize << log_size).map(|i| if i.is_multiple_of(3) { BaseField::from(0) } else { word(i) }).collect();
-    let columns = TrefoilBackend::columns(vec![Evaluation::<SimdBackend>::new(canonic(log_size), packed)]);
+    let columns = TrefoilBackend::columns(vec![ColumnEvaluation::<SimdBackend>::new(canonic(log_size), packed)]);
     let twiddles = TrefoilBackend::precompute_twiddles(canonic(log_size).half_coset);
     let polys = TrefoilBackend::interpolate_columns(columns, &twiddles);
-    let expected = Evaluation::<CpuBackend>::new(canonic(log_size), zeroed).interpolate();
+    let expected = ColumnEvaluation::<CpuBackend>::new(canonic(log_size), zeroed).interpolate();
     assert_eq!(polys[0].coeffs.to_cpu(), expected.coeffs);
 }
 

@@ -15,13 +15,13 @@ const MAX_STREAM: u64 = 1 << 28;
 
 /// A file that an option or an argument names.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedFile<'a> {
     by: &'static str,
     path: &'a Path,
     written: bool,
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedFile<'a> {
     /// A file that is read.
     pub(crate) const fn read(by: &'static str, path: &'a Path) -> Self {
         Self { by, path, written: false }
@@ -36,7 +36,7 @@ impl<'a> Named<'a> {
 /// Refuses a file that is written and that another option names too, however it is spelled.
 ///
 /// Devices may be named twice: `/dev/null` keeps nothing.
-pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), UsageError> {
+pub(crate) fn refuse_shared(files: &[NamedFile<'_>]) -> Result<(), UsageError> {
     let identities: Vec<_> = files.iter().map(|file| FileIdentity::of(file.path)).collect();
     for (k, (file, identity)) in files.iter().zip(&identities).enumerate() {
         for (other, same) in files.iter().zip(&identities).take(k) {
@@ -202,7 +202,7 @@ mod tests {
         symlink("sub", at("folder")).unwrap();
         let refused = |a: &str, b: &str| {
             let (a, b) = (at(a), at(b));
-            refuse_shared(&[Named::read("--in", &a), Named::written("--out", &b)]).is_err()
+            refuse_shared(&[NamedFile::read("--in", &a), NamedFile::written("--out", &b)]).is_err()
         };
         for (a, b) in [
             ("there", "there"),
@@ -226,11 +226,12 @@ mod tests {
     #[test]
     fn what_is_read_twice_or_keeps_nothing_may_be_named_twice() {
         let (null, here) = (Path::new("/dev/null"), Path::new("."));
-        let shared = |files: &[Named<'_>]| refuse_shared(files).err().map(|UsageError(message)| message);
-        assert_eq!(shared(&[Named::written("--a", null), Named::written("--b", null)]), None);
-        assert_eq!(shared(&[Named::read("--a", here), Named::read("--b", here)]), None);
+        let shared = |files: &[NamedFile<'_>]| refuse_shared(files).err().map(|UsageError(message)| message);
+        assert_eq!(shared(&[NamedFile::written("--a", null), NamedFile::written("--b", null)]), None);
+        assert_eq!(shared(&[NamedFile::read("--a", here), NamedFile::read("--b", here)]), None);
         let message =
-            shared(&[Named::read("--a", null), Named::read("--b", here), Named::written("--c", here)]).unwrap();
+            shared(&[NamedFile::read("--a", null), NamedFile::read("--b", here), NamedFile::written("--c", here)])
+                .unwrap();
         assert_eq!(message, "--b and --c are the same file, .: expected different files");
     }
 

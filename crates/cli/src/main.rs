@@ -29,7 +29,7 @@ use runtime::{OpenError, SettingsError};
 use crate::{
     args::{Cli, Command},
     exit::UsageError,
-    files::{Named, refuse_shared},
+    files::{NamedFile, refuse_shared},
     profile::Profile,
 };
 
@@ -61,7 +61,7 @@ fn run(cli: &Cli) -> Result<()> {
         return Err(UsageError(message.to_owned()).into());
     }
     let mut files = cli.command.files();
-    files.extend(cli.profile.as_deref().map(|path| Named::written("--profile", path)));
+    files.extend(cli.profile.as_deref().map(|path| NamedFile::written("--profile", path)));
     refuse_shared(&files)?;
     let profile = cli.profile.as_deref().map(Profile::begin).transpose()?;
     let result = match &profile {

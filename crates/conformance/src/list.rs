@@ -4,27 +4,27 @@
 //! compiled once for each type of elements.
 
 /// An iterator that ends in a list.
-pub(crate) trait List: Iterator + Sized {
+pub(crate) trait ListIterator: Iterator + Sized {
     /// Everything that the iterator yields, in order.
     fn list(mut self) -> Vec<Self::Item> {
         listed(&mut self)
     }
 }
 
-impl<I: Iterator> List for I {}
+impl<I: Iterator> ListIterator for I {}
 
 /// The next element alone: a `dyn Iterator` has more methods, compiled for each closure.
-trait Next<T> {
+trait NextElement<T> {
     fn next_element(&mut self) -> Option<T>;
 }
 
-impl<I: Iterator> Next<I::Item> for I {
+impl<I: Iterator> NextElement<I::Item> for I {
     fn next_element(&mut self) -> Option<I::Item> {
         self.next()
     }
 }
 
-fn listed<T>(elements: &mut dyn Next<T>) -> Vec<T> {
+fn listed<T>(elements: &mut dyn NextElement<T>) -> Vec<T> {
     let mut list = Vec::new();
     while let Some(element) = elements.next_element() {
         list.push(element);

@@ -2,7 +2,7 @@
 
 use core_types::field::{M31, QM31};
 
-use crate::list::List as _;
+use crate::list::ListIterator as _;
 
 /// The four planes of `values`.
 pub(crate) fn planes(values: &[QM31]) -> Vec<M31> {

@@ -13,7 +13,7 @@ use crate::{Choice, CollectiveKind};
 
 /// An environment variable that Trefoil reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct EnvironmentVariable {
     /// Its name.
     pub name: &'static str,
     /// Its accepted values and its effect, in one line.
@@ -23,10 +23,10 @@ pub struct Variable {
 /// One line for each variable: constant, name, help.
 macro_rules! variables {
     ($($constant:ident $name:literal $help:literal;)*) => {
-        $(const $constant: Variable = Variable { name: $name, help: $help };)*
+        $(const $constant: EnvironmentVariable = EnvironmentVariable { name: $name, help: $help };)*
 
         /// Every variable that Trefoil reads.
-        pub const VARIABLES: [Variable; 18] = [$($constant),*];
+        pub const VARIABLES: [EnvironmentVariable; 18] = [$($constant),*];
     };
 }
 
@@ -105,7 +105,7 @@ pub enum NcclLibrary {
 
 /// The value of a variable as the environment has it, for reports; `None` if unset.
 #[must_use]
-pub fn value_of(variable: Variable) -> Option<String> {
+pub fn value_of(variable: EnvironmentVariable) -> Option<String> {
     std::env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned())
 }
 
@@ -204,7 +204,7 @@ impl Settings {
     /// # Errors
     /// [`SettingsError`] for the first variable whose value cannot be used.
     pub fn from_env() -> Result<Self, SettingsError> {
-        let read = |variable: Variable| match std::env::var(variable.name) {
+        let read = |variable: EnvironmentVariable| match std::env::var(variable.name) {
             Ok(value) => Ok(Some(value)),
             Err(std::env::VarError::NotPresent) => Ok(None),
             Err(std::env::VarError::NotUnicode(_)) => Err(SettingsError::NotUnicode { variable: variable.name }),
@@ -219,9 +219,11 @@ impl Settings {
     ///
     /// # Errors
     /// [`SettingsError`] for the first variable whose value cannot be used.
-    fn parse(read: impl Fn(Variable) -> Result<Option<String>, SettingsError>) -> Result<Self, SettingsError> {
+    fn parse(
+        read: impl Fn(EnvironmentVariable) -> Result<Option<String>, SettingsError>,
+    ) -> Result<Self, SettingsError> {
         let set = |variable| Ok(read(variable)?.filter(|value| !value.trim().is_empty()));
-        let backend = |variable: Variable, simulated: bool| {
+        let backend = |variable: EnvironmentVariable, simulated: bool| {
             let Some(value) = set(variable)? else { return Ok(None) };
             let choice = value.parse().ok().filter(|&choice| simulated || choice != Choice::Sim);
             let expected = match simulated {
@@ -230,7 +232,7 @@ impl Settings {
             };
             choice.map(Some).ok_or(SettingsError::Backend { variable: variable.name, value, expected })
         };
-        let flag = |variable: Variable| match set(variable)? {
+        let flag = |variable: EnvironmentVariable| match set(variable)? {
             None => Ok(false),
             Some(value) => match value.trim() {
                 "0" => Ok(false),
@@ -286,7 +288,7 @@ impl Settings {
 }
 
 fn parsed<T>(
-    variable: Variable,
+    variable: EnvironmentVariable,
     value: Option<String>,
     expected: &'static str,
     parse: impl Fn(&str) -> Option<T>,

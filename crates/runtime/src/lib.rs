@@ -68,7 +68,9 @@ pub use cuda::{
     simulator_reports,
 };
 pub use domain::Domain;
-pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, unknown_variables, value_of};
+pub use env::{
+    CudaLibrary, EnvironmentVariable, NcclLibrary, Settings, SettingsError, VARIABLES, unknown_variables, value_of,
+};
 pub use error::{OpenError, Unavailable};
 pub use launch::{Launch, launch};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};

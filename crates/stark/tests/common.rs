@@ -11,7 +11,7 @@ pub(crate) use crate::queues::{on_queues, open_with, processor, simulate, simula
 use crate::{committed::file, statement};
 
 /// A committed proof, with its statement and its parameters.
-pub(crate) type Vector = statement::Vector<PcsConfig>;
+pub(crate) type Vector = statement::VectorLine<PcsConfig>;
 
 /// A proof of a statement, or why there is none.
 pub(crate) type Proven = Result<StatementProof, ProveError>;

@@ -47,11 +47,11 @@ pub fn check_input(data: &[u8]) {
     };
     let outcome = run(&QUEUE, Script { rest: &bytes }, party);
     match (fault, outcome) {
-        (Fault::None, outcome) => assert_eq!(outcome.as_ref(), Ok(&honest.shares), "an honest peer"),
-        (Fault::Value, Ok(shares)) => assert_eq!(shares.len(), honest.shares.len(), "shares of other values"),
-        (Fault::Value, Err(error)) => assert_eq!(error, ChannelError::Padding.into(), "values of the right length"),
-        (Fault::Frame, Ok(_)) => panic!("a changed frame is accepted"),
-        (Fault::Frame, Err(error)) => assert!(matches!(error, PfssError::Channel(_)), "{error}"),
+        (PeerFault::None, outcome) => assert_eq!(outcome.as_ref(), Ok(&honest.shares), "an honest peer"),
+        (PeerFault::Value, Ok(shares)) => assert_eq!(shares.len(), honest.shares.len(), "shares of other values"),
+        (PeerFault::Value, Err(error)) => assert_eq!(error, ChannelError::Padding.into(), "values of the right length"),
+        (PeerFault::Frame, Ok(_)) => panic!("a changed frame is accepted"),
+        (PeerFault::Frame, Err(error)) => assert!(matches!(error, PfssError::Channel(_)), "{error}"),
     }
 }
 
@@ -66,7 +66,7 @@ struct Honest {
 
 /// How a peer's bytes differ from an honest peer's.
 #[derive(Clone, Copy, PartialEq)]
-enum Fault {
+enum PeerFault {
     None,
     /// In masked values alone, which may be anything.
     Value,
@@ -76,7 +76,7 @@ enum Fault {
 
 static HONEST: LazyLock<[Honest; 2]> = LazyLock::new(|| {
     let (zero, one) = UnixStream::pair().expect("a pair of sockets");
-    let mut streams = [zero, one].map(|stream| Recorded { stream, read: Vec::new() });
+    let mut streams = [zero, one].map(|stream| RecordedStream { stream, read: Vec::new() });
     let [zero, one] = &mut streams;
     let shares = thread::scope(|scope| {
         let first = scope.spawn(|| run(&QUEUE, zero, Party::Zero));
@@ -84,7 +84,7 @@ static HONEST: LazyLock<[Honest; 2]> = LazyLock::new(|| {
         [first.join().expect("party 0 ends"), second].map(|shares| shares.expect("an honest session"))
     });
     let mut shares = shares.into_iter();
-    streams.map(|Recorded { read, .. }| Honest {
+    streams.map(|RecordedStream { read, .. }| Honest {
         is_value: values(&read),
         peer: read,
         shares: shares.next().expect("shares of both parties"),
@@ -107,7 +107,7 @@ impl Honest {
     /// The honest bytes, XORed with `input` after its first two bytes.
     ///
     /// These two bytes are the number of bytes to cut off the end.
-    fn changed(&self, input: &[u8]) -> (Vec<u8>, Fault) {
+    fn changed(&self, input: &[u8]) -> (Vec<u8>, PeerFault) {
         let (cut, mask) = input.split_at(input.len().min(2));
         let cut = cut.iter().rev().fold(0, |cut, &byte| cut << 8 | usize::from(byte));
         let mut bytes = self.peer.clone();
@@ -118,18 +118,18 @@ impl Honest {
     }
 
     /// How `bytes` differ. Those after the end are never read.
-    fn fault_in(&self, bytes: &[u8]) -> Fault {
+    fn fault_in(&self, bytes: &[u8]) -> PeerFault {
         if bytes.len() < self.peer.len() {
-            return Fault::Frame;
+            return PeerFault::Frame;
         }
         let changed = |values: bool| {
             let bytes = self.peer.iter().zip(bytes).zip(&self.is_value).enumerate();
             bytes.filter(|(at, _)| *at != RESERVED_AT).any(|(_, ((a, b), value))| *value == values && a != b)
         };
         match (changed(false), changed(true)) {
-            (true, _) => Fault::Frame,
-            (false, true) => Fault::Value,
-            (false, false) => Fault::None,
+            (true, _) => PeerFault::Frame,
+            (false, true) => PeerFault::Value,
+            (false, false) => PeerFault::None,
         }
     }
 }
@@ -140,7 +140,7 @@ impl Honest {
 /// super-batch, and values revealed to either party.
 fn run<S: Read + Write>(q: &CpuQueue, stream: S, party: Party) -> Result<Vec<u64>, PfssError> {
     let mut session = Session::new(StreamChannel::over(party, stream, &PROTOCOL, MAX_MESSAGE_BYTES)?);
-    let outcome = steps(q, &mut session, Keys::deal(q, party));
+    let outcome = steps(q, &mut session, PartyKeys::deal(q, party));
     if outcome.is_err() {
         let closed = session.reveal(q, RING, Party::Zero, &[]);
         assert_eq!(closed, Err(PfssError::Closed), "a session goes on after a failure");
@@ -151,7 +151,7 @@ fn run<S: Read + Write>(q: &CpuQueue, stream: S, party: Party) -> Result<Vec<u64
 fn steps<S: Read + Write>(
     q: &CpuQueue,
     session: &mut Session<StreamChannel<S>>,
-    Keys { relu, bits, suf, product, batch, triple }: Keys,
+    PartyKeys { relu, bits, suf, product, batch, triple }: PartyKeys,
 ) -> Result<Vec<u64>, PfssError> {
     let x = [5, u64::MAX - 2, 77];
     let mut out = session.relu(q, relu, &x)?;
@@ -184,7 +184,7 @@ fn steps<S: Read + Write>(
 }
 
 /// One party's keys.
-struct Keys {
+struct PartyKeys {
     relu: KeyBundle,
     bits: KeyBundle,
     suf: KeyBundle,
@@ -193,7 +193,7 @@ struct Keys {
     triple: MatrixTriple,
 }
 
-impl Keys {
+impl PartyKeys {
     /// Deals the same keys every time; an insecure dealer's keys may be used again.
     fn deal(q: &CpuQueue, party: Party) -> Self {
         let mut dealer = Dealer::insecure_from_seed(7);
@@ -228,12 +228,12 @@ fn clipped_line() -> Gate {
 }
 
 /// A stream that records the bytes read from it.
-struct Recorded {
+struct RecordedStream {
     stream: UnixStream,
     read: Vec<u8>,
 }
 
-impl Read for Recorded {
+impl Read for RecordedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(buffer)?;
         self.read.extend_from_slice(&buffer[..count]);
@@ -241,7 +241,7 @@ impl Read for Recorded {
     }
 }
 
-impl Write for Recorded {
+impl Write for RecordedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.write(bytes)
     }

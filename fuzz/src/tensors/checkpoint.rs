@@ -72,10 +72,10 @@ impl Resumed {
 }
 
 /// A tensor by its name, its shape and its bit patterns.
-type Bits<'a> = (&'a str, &'a [usize], Vec<u32>);
+type TensorBits<'a> = (&'a str, &'a [usize], Vec<u32>);
 
 /// Tensors as bit patterns, since a NaN differs from itself, and the text.
-fn bits(checkpoint: &Checkpoint) -> (Vec<Bits<'_>>, Vec<(&str, &str)>) {
+fn bits(checkpoint: &Checkpoint) -> (Vec<TensorBits<'_>>, Vec<(&str, &str)>) {
     let words = |data: &[f32]| data.iter().map(|value| value.to_bits()).collect();
     let tensors = checkpoint.tensors.iter();
     let tensors = tensors.map(|(name, tensor)| (name.as_str(), tensor.shape.as_slice(), words(&tensor.data)));

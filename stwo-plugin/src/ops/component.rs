@@ -34,7 +34,7 @@ use crate::{
     value::secure,
 };
 
-type Column<'a> = &'a Poly<TrefoilBackend>;
+type ColumnPoly<'a> = &'a Poly<TrefoilBackend>;
 
 /// A program of the constraints of a component, and its inputs.
 struct ConstraintProgram {
@@ -70,7 +70,7 @@ impl ConstraintProgram {
         &self,
         component: &FrameworkComponent<E>,
         trace: &Trace<'t, TrefoilBackend>,
-    ) -> (Vec<Column<'t>>, Vec<usize>) {
+    ) -> (Vec<ColumnPoly<'t>>, Vec<usize>) {
         let (mut columns, mut places) = (Vec::new(), HashMap::new());
         let masks = self.recorded.constraint_program().masks().iter().map(|mask| {
             *places.entry(mask.source).or_insert_with(|| {

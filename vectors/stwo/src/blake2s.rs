@@ -62,14 +62,14 @@ pub const fn cuts(turn: u32) -> &'static [u32] {
 
 /// The challenges of all relations.
 #[derive(Clone)]
-pub struct Elements {
+pub struct Blake2sElements {
     pub xors: Xors,
     pub states: States,
     pub messages: Messages,
     pub links: Links,
 }
 
-impl Elements {
+impl Blake2sElements {
     pub fn draw(channel: &mut impl Channel) -> Self {
         Self {
             xors: Xors::draw(channel),
@@ -92,12 +92,12 @@ fn power(log: u32) -> BaseField {
 type Word<F> = [F; 2];
 
 /// The look-ups of a row in tables, collected until its constraints are stated.
-struct Machine<'e, E: EvalAtRow> {
+struct RowLookups<'e, E: EvalAtRow> {
     eval: &'e mut E,
     xors: Vec<[E::F; 4]>,
 }
 
-impl<'e, E: EvalAtRow> Machine<'e, E> {
+impl<'e, E: EvalAtRow> RowLookups<'e, E> {
     const fn new(eval: &'e mut E) -> Self {
         Self { eval, xors: Vec::new() }
     }
@@ -192,16 +192,16 @@ fn flat<F: Clone>(first: F, words: &[Word<F>]) -> Vec<F> {
 }
 
 /// Rounds of any compressions.
-pub fn rounds<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
+pub fn rounds<E: EvalAtRow>(eval: &mut E, elements: &Blake2sElements) {
     let key = eval.next_trace_mask();
-    let mut machine = Machine::new(eval);
-    let before = machine.words::<16>();
-    let message = machine.words::<16>();
+    let mut lookups = RowLookups::new(eval);
+    let before = lookups.words::<16>();
+    let message = lookups.words::<16>();
     let mut state = before.clone();
     for (k, words) in MIXES.into_iter().enumerate() {
-        machine.mix(&mut state, words, &message[2 * k], &message[2 * k + 1]);
+        lookups.mix(&mut state, words, &message[2 * k], &message[2 * k + 1]);
     }
-    machine.look_up(&elements.xors);
+    lookups.look_up(&elements.xors);
     let one = || E::EF::from(constant::<E>(1));
     eval.add_to_relation(RelationEntry::new(&elements.messages, one(), &flat(key.clone(), &message)));
     eval.add_to_relation(RelationEntry::new(&elements.states, one(), &flat(key.clone(), &before)));
@@ -211,25 +211,25 @@ pub fn rounds<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
 }
 
 /// Compressions of the blocks of a message.
-pub fn compressions<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
+pub fn compressions<E: EvalAtRow>(eval: &mut E, elements: &Blake2sElements) {
     let [index, bytes_low, bytes_high, last] = PLACES.map(|id| eval.get_preprocessed_column(preprocessed(id)));
-    let mut machine = Machine::new(eval);
-    let chain = machine.words::<8>();
-    let message = machine.words::<16>();
-    let state = machine.words::<16>();
+    let mut lookups = RowLookups::new(eval);
+    let chain = lookups.words::<8>();
+    let message = lookups.words::<16>();
+    let state = lookups.words::<16>();
 
     let cuts = cuts(16);
     let mut after = Vec::new();
     for k in 0..8 {
         let halves = [0, 1].map(|half| {
-            let [p, q, r] = [&chain[k], &state[k], &state[k + 8]].map(|word| machine.parts(&word[half], cuts));
-            let both = machine.xor(cuts, &p, &q);
-            let all = machine.xor(cuts, &both, &r);
+            let [p, q, r] = [&chain[k], &state[k], &state[k + 8]].map(|word| lookups.parts(&word[half], cuts));
+            let both = lookups.xor(cuts, &p, &q);
+            let all = lookups.xor(cuts, &both, &r);
             all[0].clone() + all[1].clone() * power(8)
         });
         after.push(halves);
     }
-    machine.look_up(&elements.xors);
+    lookups.look_up(&elements.xors);
 
     let one = || E::EF::from(constant::<E>(1));
     let key = |round: u32| index.clone() * BaseField::from(16) + constant::<E>(round);
@@ -259,7 +259,7 @@ pub fn compressions<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
 /// A table of exclusive ors.
 ///
 /// Its numbers have `low` bits by row and `high` by column.
-pub fn xor_table<E: EvalAtRow>(eval: &mut E, [low, high]: [u32; 2], elements: &Elements) {
+pub fn xor_table<E: EvalAtRow>(eval: &mut E, [low, high]: [u32; 2], elements: &Blake2sElements) {
     let [a, b, c] = pairs(low).map(|id| eval.get_preprocessed_column(preprocessed(id)));
     for k in 0..1 << (2 * high) {
         let (upper_a, upper_b) = (k >> high, k % (1 << high));

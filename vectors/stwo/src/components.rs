@@ -17,15 +17,15 @@ use super::{
 
 /// The challenges of a statement's look-ups.
 #[derive(Clone)]
-pub enum Elements {
+pub enum RelationElements {
     None,
     Pair(Pair),
     Triple(Triple),
     Sixteen(Box<Sixteen>),
-    Blake2s(Box<blake2s::Elements>),
+    Blake2s(Box<blake2s::Blake2sElements>),
 }
 
-impl Elements {
+impl RelationElements {
     /// Draws the challenges of a statement that follow its trace.
     pub fn draw(statement: &Statement, channel: &mut impl Channel) -> Self {
         match statement {
@@ -34,7 +34,7 @@ impl Elements {
             }
             Statement::Xor { .. } => Self::Triple(Triple::draw(channel)),
             Statement::Poseidon2 { .. } => Self::Sixteen(Box::new(Sixteen::draw(channel))),
-            Statement::Blake2s { .. } => Self::Blake2s(Box::new(blake2s::Elements::draw(channel))),
+            Statement::Blake2s { .. } => Self::Blake2s(Box::new(blake2s::Blake2sElements::draw(channel))),
             _ => Self::None,
         }
     }
@@ -49,7 +49,7 @@ impl Elements {
 pub struct VectorEval {
     log_rows: u32,
     constraints: Constraints,
-    elements: Elements,
+    elements: RelationElements,
 }
 
 /// The statement on each row.
@@ -86,17 +86,19 @@ impl FrameworkEval for VectorEval {
             (Constraints::Neighbours, _) => airs::neighbours(row),
             (Constraints::Cubes, _) => airs::cubes(row),
             (Constraints::Selected { selector, offset }, _) => airs::selected(row, selector, offset),
-            (Constraints::StateMachine { in_pairs }, Elements::Pair(states)) => {
+            (Constraints::StateMachine { in_pairs }, RelationElements::Pair(states)) => {
                 airs::state_machine(row, states, in_pairs);
             }
-            (Constraints::XorUse, Elements::Triple(table)) => airs::xor_use(row, table),
-            (Constraints::XorTable, Elements::Triple(table)) => airs::xor_table(row, table),
-            (Constraints::Steps { axis }, Elements::Pair(states)) => shipped::steps(row, axis, states),
-            (Constraints::Gates, Elements::Pair(wires)) => shipped::gates(row, wires),
-            (Constraints::Permutations, Elements::Sixteen(states)) => shipped::permutations(row, states),
-            (Constraints::Compressions, Elements::Blake2s(elements)) => blake2s::compressions(row, elements),
-            (Constraints::Rounds, Elements::Blake2s(elements)) => blake2s::rounds(row, elements),
-            (Constraints::Xors { bits }, Elements::Blake2s(elements)) => blake2s::xor_table(row, bits, elements),
+            (Constraints::XorUse, RelationElements::Triple(table)) => airs::xor_use(row, table),
+            (Constraints::XorTable, RelationElements::Triple(table)) => airs::xor_table(row, table),
+            (Constraints::Steps { axis }, RelationElements::Pair(states)) => shipped::steps(row, axis, states),
+            (Constraints::Gates, RelationElements::Pair(wires)) => shipped::gates(row, wires),
+            (Constraints::Permutations, RelationElements::Sixteen(states)) => shipped::permutations(row, states),
+            (Constraints::Compressions, RelationElements::Blake2s(elements)) => blake2s::compressions(row, elements),
+            (Constraints::Rounds, RelationElements::Blake2s(elements)) => blake2s::rounds(row, elements),
+            (Constraints::Xors { bits }, RelationElements::Blake2s(elements)) => {
+                blake2s::xor_table(row, bits, elements)
+            }
             _ => panic!("challenges of another statement"),
         }
         eval
@@ -128,7 +130,7 @@ fn constraints(statement: &Statement) -> Vec<Constraints> {
 }
 
 /// The components of a statement, with their challenges.
-pub fn evals(statement: &Statement, elements: &Elements) -> Vec<VectorEval> {
+pub fn evals(statement: &Statement, elements: &RelationElements) -> Vec<VectorEval> {
     let all = statement.heights().into_iter().zip(constraints(statement));
     all.map(|(log_rows, constraints)| VectorEval { log_rows, constraints, elements: elements.clone() }).collect()
 }
@@ -138,7 +140,7 @@ pub fn evals(statement: &Statement, elements: &Elements) -> Vec<VectorEval> {
 /// Components without a claimed sum in `sums` have no look-ups: their sum is zero.
 pub fn components(
     statement: &Statement,
-    elements: &Elements,
+    elements: &RelationElements,
     sums: &[SecureField],
 ) -> Vec<FrameworkComponent<VectorEval>> {
     let ids: Vec<_> = statement.preprocessed().iter().map(|(id, _)| preprocessed(id)).collect();
@@ -149,17 +151,17 @@ pub fn components(
 }
 
 /// Returns the required total of a statement's claimed sums, if it has one.
-pub fn public_sum(statement: &Statement, elements: &Elements) -> Option<SecureField> {
+pub fn public_sum(statement: &Statement, elements: &RelationElements) -> Option<SecureField> {
     fn fraction(relation: &impl Relation<BaseField, SecureField>, values: &[u32]) -> SecureField {
         let values: Vec<_> = values.iter().map(|&value| BaseField::from(value)).collect();
         relation.combine(&values).inverse()
     }
     match (statement, elements) {
-        (Statement::Steps { .. }, Elements::Pair(states)) => {
+        (Statement::Steps { .. }, RelationElements::Pair(states)) => {
             let words = statement.words();
             Some(fraction(states, &words[2..4]) - fraction(states, &words[4..]))
         }
-        (Statement::Plonk { gates, inputs, outputs: values }, Elements::Pair(wires)) => {
+        (Statement::Plonk { gates, inputs, outputs: values }, RelationElements::Pair(wires)) => {
             let mut sum = SecureField::default();
             let read = (0..*gates).flat_map(|k| gate(k).1).chain(outputs(*gates));
             for wire in read.filter(|&wire| wire < 2) {
@@ -170,10 +172,10 @@ pub fn public_sum(statement: &Statement, elements: &Elements) -> Option<SecureFi
             }
             Some(sum)
         }
-        (Statement::Poseidon2 { first, last, .. }, Elements::Sixteen(states)) => {
+        (Statement::Poseidon2 { first, last, .. }, RelationElements::Sixteen(states)) => {
             Some(fraction(&**states, first) - fraction(&**states, last))
         }
-        (Statement::Blake2s { log_blocks, digest }, Elements::Blake2s(elements)) => {
+        (Statement::Blake2s { log_blocks, digest }, RelationElements::Blake2s(elements)) => {
             let mut start = IV;
             start[0] ^= 0x0101_0020;
             let link = |index: u32, chain: [u32; 8]| {

@@ -8,7 +8,7 @@ use stwo::core::pcs::PcsConfig;
 use stwo_vectors::{
     config::config,
     prove::first,
-    statement::{Statement, Vector},
+    statement::{Statement, VectorLine},
     truths::{blake2s, plonk, poseidon2},
 };
 
@@ -18,9 +18,9 @@ const AS_JSON: &[&str] = &["wide-fibonacci-0", "xor-0"];
 /// Proofs of true statements that stwo's verifier refuses.
 const DISPUTED: &str = "disputed";
 
-struct List(Vec<(String, Statement, PcsConfig)>);
+struct ProofList(Vec<(String, Statement, PcsConfig)>);
 
-impl List {
+impl ProofList {
     fn add(&mut self, kind: &str, statement: Statement, config: PcsConfig) {
         let next =
             self.0.iter().filter(|(name, ..)| name.strip_prefix(kind).is_some_and(|end| end.starts_with('-'))).count();
@@ -29,7 +29,7 @@ impl List {
 }
 
 fn list() -> Vec<(String, Statement, PcsConfig)> {
-    let mut list = List(Vec::new());
+    let mut list = ProofList(Vec::new());
     let fibonacci =
         |log_rows: u32, columns| Statement::WideFibonacci { log_rows: vec![log_rows], columns: vec![columns] };
     list.add("wide-fibonacci", fibonacci(4, 3), PcsConfig::default());
@@ -155,7 +155,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let claimed_sums = sums.iter().map(|sum| sum.to_m31_array().map(|word| word.0)).collect();
         let preprocessed_root = proof.commitments[0].0;
-        lines.push(serde_json::to_string(&Vector { name, statement, config, preprocessed_root, claimed_sums })?);
+        lines.push(serde_json::to_string(&VectorLine { name, statement, config, preprocessed_root, claimed_sums })?);
     }
     fs::write(folder.join("vectors.json"), format!("[\n{}\n]\n", lines.join(",\n")))?;
     println!("{} proofs, {bytes} bytes", lines.len());

@@ -23,7 +23,7 @@ use stwo::prover::{
 use stwo_constraint_framework::FrameworkComponent;
 
 use crate::{
-    components::{Elements, VectorEval, components, public_sum},
+    components::{RelationElements, VectorEval, components, public_sum},
     statement::Statement,
     verify::verify_statement,
     witness::interaction::interaction,
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Columns on a backend.
-pub type Columns<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;
+pub type ColumnEvaluations<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;
 
 /// The commitments of a proof.
 pub type Scheme<'a, B> = CommitmentSchemeProver<'a, B, Blake2sMerkleChannel>;
@@ -49,7 +49,7 @@ pub fn twiddles<B: PolyOps>(log_domain: u32) -> TwiddleTree<B> {
 }
 
 /// Commits to columns.
-pub fn commit<B>(scheme: &mut Scheme<'_, B>, columns: Columns<B>, channel: &mut Blake2sChannel)
+pub fn commit<B>(scheme: &mut Scheme<'_, B>, columns: ColumnEvaluations<B>, channel: &mut Blake2sChannel)
 where
     B: BackendForChannel<Blake2sMerkleChannel>,
 {
@@ -65,9 +65,9 @@ where
 pub fn prove_in<'a, B>(
     statement: &Statement,
     mut scheme: Scheme<'a, B>,
-    preprocessed: Columns<B>,
+    preprocessed: ColumnEvaluations<B>,
     commit_trace: impl FnOnce(&mut Scheme<'a, B>, &mut Blake2sChannel),
-    look_ups: impl FnOnce(&Elements) -> (Columns<B>, Vec<SecureField>),
+    look_ups: impl FnOnce(&RelationElements) -> (ColumnEvaluations<B>, Vec<SecureField>),
 ) -> (Result<StarkProof<Blake2sMerkleHasher>, ProvingError>, Vec<SecureField>)
 where
     B: BackendForChannel<Blake2sMerkleChannel>,
@@ -78,7 +78,7 @@ where
     commit(&mut scheme, preprocessed, channel);
     channel.mix_u32s(&statement.words());
     commit_trace(&mut scheme, channel);
-    let elements = Elements::draw(statement, channel);
+    let elements = RelationElements::draw(statement, channel);
     let (columns, sums) = look_ups(&elements);
     if let Some(expected) = public_sum(statement, &elements) {
         assert_eq!(sums.iter().copied().sum::<SecureField>(), expected);

@@ -47,7 +47,7 @@ pub fn outputs(gates: u32) -> [u32; 2] {
 
 /// One line of the list of vectors, with parameters in the form of `C`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vector<C> {
+pub struct VectorLine<C> {
     /// The file of the proof, without its ending.
     pub name: String,
     /// The statement.

@@ -13,7 +13,7 @@ use stwo::core::{
 };
 
 use super::{
-    components::{Elements, components},
+    components::{RelationElements, components},
     statement::Statement,
 };
 
@@ -29,7 +29,7 @@ pub fn verify_statement(
     // Columns of each tree, which do not depend on challenges.
     let columns: [Vec<u32>; 3] = {
         let mut columns = [statement.preprocessed().iter().map(|(_, log_rows)| *log_rows).collect(), vec![], vec![]];
-        for component in &components(statement, &Elements::dummy(statement), sums) {
+        for component in &components(statement, &RelationElements::dummy(statement), sums) {
             for (tree, sizes) in component.trace_log_degree_bounds().iter().enumerate().skip(1) {
                 columns[tree].extend(sizes);
             }
@@ -42,7 +42,7 @@ pub fn verify_statement(
     scheme.commit(proof.commitments[0], &columns[0], channel);
     channel.mix_u32s(&statement.words());
     scheme.commit(proof.commitments[1], &columns[1], channel);
-    let elements = Elements::draw(statement, channel);
+    let elements = RelationElements::draw(statement, channel);
     if !columns[2].is_empty() {
         channel.mix_felts(sums);
         scheme.commit(proof.commitments[2], &columns[2], channel);

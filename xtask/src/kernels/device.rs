@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
-use super::sample::{BLOCK, Cooperation, Kernel, KernelSample};
+use super::sample::{BLOCK, Cooperation, KernelSample, SampleKernel};
 use crate::build_ptx::{CompiledSample, DeviceKernel, SampleCompiler};
 
 /// Where the crate for the device is written.
@@ -110,7 +110,7 @@ pub(super) fn compile(compiler: &SampleCompiler, root: &Path, sample: &KernelSam
     for kernel in &sample.kernels {
         text.push_str(&entry(&sample.symbol(kernel), kernel));
     }
-    let device = |kernel: &Kernel| DeviceKernel {
+    let device = |kernel: &SampleKernel| DeviceKernel {
         name: sample.symbol(kernel),
         block: BLOCK,
         dynamic_shared: kernel.dynamic_shared(),
@@ -120,7 +120,7 @@ pub(super) fn compile(compiler: &SampleCompiler, root: &Path, sample: &KernelSam
 }
 
 /// The entry of a kernel.
-fn entry(symbol: &str, kernel: &Kernel) -> String {
+fn entry(symbol: &str, kernel: &SampleKernel) -> String {
     let form = match kernel.cooperation {
         Cooperation::Alone => ALONE.replace("FUNCTION", kernel.function),
         Cooperation::Blocks => BLOCKS.replace("RESULT", "*to.add(idx::bid_x() as usize) = terms.get(0)"),

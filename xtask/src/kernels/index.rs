@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::sample::{BLOCK, ExpectedResults, Kernel, KernelSample};
+use super::sample::{BLOCK, ExpectedResults, KernelSample, SampleKernel};
 
 /// The file with a line for each sample.
 const INDEX: &str = "index.jsonl";
@@ -112,7 +112,7 @@ impl SampleFolder {
     }
 }
 
-fn launch<'a>(sample: &KernelSample, kernel: &'a Kernel) -> SampleLaunch<'a> {
+fn launch<'a>(sample: &KernelSample, kernel: &'a SampleKernel) -> SampleLaunch<'a> {
     SampleLaunch {
         kernel: sample.symbol(kernel),
         threads: kernel.threads,

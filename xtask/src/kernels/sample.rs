@@ -13,11 +13,11 @@ pub(super) struct KernelSample {
     /// The functions that threads run, as Rust.
     pub(super) functions: String,
     /// In the order in which they are launched.
-    pub(super) kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<SampleKernel>,
 }
 
 /// A kernel and its launch.
-pub(super) struct Kernel {
+pub(super) struct SampleKernel {
     /// The last part of its name.
     ///
     /// For kernels whose threads work alone it is also the name of the function that they run.
@@ -67,7 +67,7 @@ impl KernelSample {
     }
 
     /// The name of the entry of a kernel.
-    pub(super) fn symbol(&self, kernel: &Kernel) -> String {
+    pub(super) fn symbol(&self, kernel: &SampleKernel) -> String {
         format!("{}_{}", self.module(), kernel.function)
     }
 
@@ -93,7 +93,7 @@ impl KernelSample {
     }
 }
 
-impl Kernel {
+impl SampleKernel {
     /// A kernel whose threads each run `function` on their own words.
     pub(super) fn alone(function: &'static str, threads: u32, from: Vec<u32>, expected: ExpectedResults) -> Self {
         Self { function, cooperation: Cooperation::Alone, threads, from, expected }

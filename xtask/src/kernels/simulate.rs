@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use cuda_sim::exec::{Grid, Memory, Options, Program, Schedule, launch};
 
-use super::sample::{BLOCK, Kernel, KernelSample};
+use super::sample::{BLOCK, KernelSample, SampleKernel};
 
 /// Bytes of the device.
 const MEMORY: u64 = 16 << 20;
@@ -17,7 +17,7 @@ const SCHEDULES: [Schedule; 3] = [Schedule::Natural, Schedule::Reverse, Schedule
 /// If the text is refused, a checker reports something, or the words depend on the order of turns.
 pub(super) fn words(ptx: &str, sample: &KernelSample) -> Result<Vec<Vec<u32>>> {
     let program = Program::load(ptx).context("the simulated device refuses the text")?;
-    let run = |kernel: &Kernel| -> Result<Vec<u32>> {
+    let run = |kernel: &SampleKernel| -> Result<Vec<u32>> {
         let symbol = sample.symbol(kernel);
         let runs = SCHEDULES.map(|schedule| run(&program, &symbol, kernel, schedule));
         let [natural, reverse, seeded] = runs;
@@ -32,7 +32,7 @@ pub(super) fn words(ptx: &str, sample: &KernelSample) -> Result<Vec<Vec<u32>>> {
 }
 
 /// Runs a kernel on fresh memory, with zeros to write to.
-fn run(program: &Program, symbol: &str, kernel: &Kernel, schedule: Schedule) -> Result<Vec<u32>> {
+fn run(program: &Program, symbol: &str, kernel: &SampleKernel, schedule: Schedule) -> Result<Vec<u32>> {
     let memory = Memory::new(&[MEMORY]);
     let place = |words: &[u32]| -> Result<u64> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -58,7 +58,7 @@ mod tests {
     /// A sample with a kernel that adds 1 to each word.
     fn sample() -> (KernelSample, String) {
         let expected = ExpectedResults::Words { words: (1..151).collect() };
-        let kernel = Kernel::alone("thread", 150, (0..150).collect(), expected);
+        let kernel = SampleKernel::alone("thread", 150, (0..150).collect(), expected);
         let sample =
             KernelSample { family: "math", seed: 1, index: 2, functions: String::new(), kernels: vec![kernel] };
         let symbol = sample.symbol(&sample.kernels[0]);

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::sample::{BLOCK, Cooperation, Kernel, KernelSample};
+use super::sample::{BLOCK, Cooperation, KernelSample, SampleKernel};
 
 /// The program of a twin, without its kernels.
 ///
@@ -114,7 +114,7 @@ fn compile(root: &Path, folder: &Path, sample: &KernelSample) -> Result<PathBuf>
 }
 
 /// The twin of a kernel.
-fn twin(symbol: &str, kernel: &Kernel) -> String {
+fn twin(symbol: &str, kernel: &SampleKernel) -> String {
     let form = match kernel.cooperation {
         Cooperation::Alone => ALONE.replace("FUNCTION", kernel.function),
         Cooperation::Blocks => BLOCKS.replace("RESULT", "to[block as usize] = terms[0]"),
@@ -130,7 +130,7 @@ fn twin(symbol: &str, kernel: &Kernel) -> String {
 pub(super) fn words(root: &Path, sample: &KernelSample) -> Result<Vec<Vec<u32>>> {
     let folder = tempfile::tempdir()?;
     let executable = compile(root, folder.path(), sample)?;
-    let launch = |(number, kernel): (usize, &Kernel)| -> Result<Vec<u32>> {
+    let launch = |(number, kernel): (usize, &SampleKernel)| -> Result<Vec<u32>> {
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         fs::write(&from, kernel.from.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
         run(Command::new(&executable).arg(number.to_string()).arg(&from).arg(&to))?;

@@ -10,7 +10,7 @@ use conformance::Condition;
 use runtime::Choice;
 
 use crate::{
-    files::Named,
+    files::NamedFile,
     isolate::STDOUT,
     nn::{NnArgs, NnCommand},
     private::{PfssArgs, PfssCommand},
@@ -118,9 +118,9 @@ impl Command {
     }
 
     /// The files named by the arguments, except folders and their contents.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         match self {
-            Self::Demo(args) => vec![Named::written("--report", &args.report)],
+            Self::Demo(args) => vec![NamedFile::written("--report", &args.report)],
             Self::Doctor(_) => Vec::new(),
             Self::Conformance(args) => events(args.events.as_deref()).collect(),
             Self::Bench(args) => args.files(),
@@ -139,8 +139,8 @@ fn part(text: &str) -> Result<[usize; 2], String> {
 }
 
 /// The file of events, if they do not go to standard output.
-fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
-    path.filter(|path| *path != Path::new(STDOUT)).into_iter().map(|path| Named::written("--events", path))
+fn events(path: Option<&Path>) -> impl Iterator<Item = NamedFile<'_>> {
+    path.filter(|path| *path != Path::new(STDOUT)).into_iter().map(|path| NamedFile::written("--events", path))
 }
 
 /// Run three workloads on real input, verify each, and write a report.
@@ -325,10 +325,10 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
-    fn files(&self) -> Vec<Named<'_>> {
-        let peer = self.peer.as_deref().map(|path| Named::read("--peer", path));
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
-        let html = self.html.as_deref().map(|path| Named::written("--html", path));
+    fn files(&self) -> Vec<NamedFile<'_>> {
+        let peer = self.peer.as_deref().map(|path| NamedFile::read("--peer", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
+        let html = self.html.as_deref().map(|path| NamedFile::written("--html", path));
         [peer, json, html].into_iter().flatten().chain(events(self.events.as_deref())).collect()
     }
 }

@@ -9,7 +9,7 @@ use nn_ops::io::NpyArray;
 use sha2::{Digest as _, Sha256};
 
 use super::array;
-use crate::files::Named;
+use crate::files::NamedFile;
 
 /// Without files to test with, every row whose number is a multiple of this is for that.
 const TEST_EVERY: usize = 5;
@@ -38,14 +38,14 @@ pub(super) struct DataArgs {
 
 impl DataArgs {
     /// The files that it reads.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
         let named = [
             ("--inputs", &self.inputs),
             ("--labels", &self.labels),
             ("--test-inputs", &self.test_inputs),
             ("--test-labels", &self.test_labels),
         ];
-        named.into_iter().filter_map(|(by, path)| Some(Named::read(by, path.as_deref()?))).collect()
+        named.into_iter().filter_map(|(by, path)| Some(NamedFile::read(by, path.as_deref()?))).collect()
     }
 
     /// The rows to train and those to test with.

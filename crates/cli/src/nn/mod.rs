@@ -21,7 +21,7 @@ pub(crate) use self::{
     model::accuracy,
     train::{shuffled, train_on},
 };
-use crate::files::Named;
+use crate::files::NamedFile;
 
 /// Networks on the handwritten digits that ship, on arrays of your own, and on text.
 ///
@@ -46,7 +46,7 @@ pub(crate) enum NnCommand {
 
 impl NnCommand {
     /// The files that it names.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         match self {
             Self::Train(args) => args.files(),
             Self::Predict(args) => args.files(),

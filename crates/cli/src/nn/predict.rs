@@ -11,7 +11,7 @@ use runtime::{Choice, Domain};
 use super::{array, data::DatasetRows, model};
 use crate::{
     exit::note,
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::open,
     report,
@@ -57,12 +57,12 @@ pub(crate) struct PredictArgs {
 
 impl PredictArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
         let read = [("--inputs", &self.inputs), ("--labels", &self.labels)];
         let written = [("--out", &self.out), ("--html", &self.html)];
-        let read = read.into_iter().filter_map(|(by, path)| Some(Named::read(by, path.as_deref()?)));
-        let written = written.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
-        [Named::read("--model", &self.model)].into_iter().chain(read).chain(written).collect()
+        let read = read.into_iter().filter_map(|(by, path)| Some(NamedFile::read(by, path.as_deref()?)));
+        let written = written.into_iter().filter_map(|(by, path)| Some(NamedFile::written(by, path.as_deref()?)));
+        [NamedFile::read("--model", &self.model)].into_iter().chain(read).chain(written).collect()
     }
 
     /// The rows, and whether they have labels.

@@ -13,9 +13,9 @@ use serde::Serialize;
 use super::model;
 use crate::{
     exit::UsageError,
-    files::Named,
+    files::NamedFile,
     output::print,
-    profile::{self, Call, CallLog, ProfileSummary, aligned, giga, millions},
+    profile::{self, CallLog, ProfileSummary, ProfiledCall, aligned, giga, millions},
     queue::open,
 };
 
@@ -66,8 +66,8 @@ pub(crate) struct ProfileArgs {
 
 impl ProfileArgs {
     /// The files that it reads.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        self.network.iter().map(|path| Named::read("FILE", path)).collect()
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        self.network.iter().map(|path| NamedFile::read("FILE", path)).collect()
     }
 
     fn network(&self, q: &AnyQueue) -> Result<Mlp<AnyQueue>> {
@@ -119,8 +119,8 @@ impl RepeatedPass {
     }
 
     /// The calls of each of `count` runs.
-    fn calls(&mut self, q: &AnyQueue, log: &CallLog, count: u32) -> Result<Vec<Vec<Call>>> {
-        let run = |_| -> Result<Vec<Call>> {
+    fn calls(&mut self, q: &AnyQueue, log: &CallLog, count: u32) -> Result<Vec<Vec<ProfiledCall>>> {
+        let run = |_| -> Result<Vec<ProfiledCall>> {
             let (done, calls) = log.during(|| self.run(q));
             done.map(|()| calls)
         };
@@ -173,7 +173,7 @@ struct ProfileLine {
 }
 
 impl ProfileLine {
-    fn new(call: &Call, layer: String, host_us: f64, device_us: Option<f64>) -> Self {
+    fn new(call: &ProfiledCall, layer: String, host_us: f64, device_us: Option<f64>) -> Self {
         let on_host = (call.fields.backend == "cpu").then_some(host_us);
         let seconds = device_us.or(on_host).map(|us| us / 1e6).filter(|&seconds| seconds > 0.0);
         let rate = |amount: u64| seconds.filter(|_| amount > 0).map(|seconds| amount as f64 / seconds);
@@ -240,9 +240,9 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<()> {
 }
 
 /// The calls of a pass with their medians, for a network of `depth` layers.
-fn lines(runs: &[Vec<Call>], device_runs: &[Vec<i64>], depth: usize) -> Result<Vec<ProfileLine>> {
+fn lines(runs: &[Vec<ProfiledCall>], device_runs: &[Vec<i64>], depth: usize) -> Result<Vec<ProfileLine>> {
     let first = runs.first().context("expected at least one run, got none")?;
-    let names = |run: &[Call]| run.iter().map(|call| call.name).collect::<Vec<_>>();
+    let names = |run: &[ProfiledCall]| run.iter().map(|call| call.name).collect::<Vec<_>>();
     for (i, run) in runs.iter().enumerate() {
         ensure!(names(run) == names(first), "expected the calls of the first run in run {i}, got {:?}", names(run));
     }
@@ -269,9 +269,9 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The part of a pass that an op is of.
+/// The part of a training step that an op is of.
 #[derive(Clone, Copy)]
-enum Part {
+enum StepPart {
     Forward,
     Loss,
     Backward,
@@ -283,25 +283,25 @@ enum Part {
 /// A layer has one product in a forward pass. The backward pass goes from the last layer to the
 /// first, and the gradient of an activation is the first op of the layer before it. Calls that are
 /// no ops have no place.
-fn places(calls: &[Call], depth: usize) -> Vec<String> {
-    let (mut part, mut layers) = (Part::Forward, 0usize);
+fn places(calls: &[ProfiledCall], depth: usize) -> Vec<String> {
+    let (mut part, mut layers) = (StepPart::Forward, 0usize);
     let mut places = Vec::new();
     for call in calls {
         match (part, call.name) {
-            (Part::Forward, "gemm") => layers += 1,
-            (Part::Forward, "cross_entropy") => part = Part::Loss,
-            (Part::Loss, "gemm") => (part, layers) = (Part::Backward, depth),
-            (Part::Backward, "activate_backward") => layers = layers.saturating_sub(1),
-            (Part::Backward, "square_sums" | "advance_step") => part = Part::Optimizer,
+            (StepPart::Forward, "gemm") => layers += 1,
+            (StepPart::Forward, "cross_entropy") => part = StepPart::Loss,
+            (StepPart::Loss, "gemm") => (part, layers) = (StepPart::Backward, depth),
+            (StepPart::Backward, "activate_backward") => layers = layers.saturating_sub(1),
+            (StepPart::Backward, "square_sums" | "advance_step") => part = StepPart::Optimizer,
             _ => {}
         }
         let layer = layers.saturating_sub(1);
         places.push(match part {
             _ if !call.is_op() => String::new(),
-            Part::Forward => format!("layers.{layer}"),
-            Part::Loss => "loss".to_owned(),
-            Part::Backward => format!("layers.{layer} backward"),
-            Part::Optimizer => "optimizer".to_owned(),
+            StepPart::Forward => format!("layers.{layer}"),
+            StepPart::Loss => "loss".to_owned(),
+            StepPart::Backward => format!("layers.{layer} backward"),
+            StepPart::Optimizer => "optimizer".to_owned(),
         });
     }
     places

@@ -20,7 +20,7 @@ use runtime::{AnyQueue, Choice, Domain};
 use super::{array, held_out::HeldOut};
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::open,
     report::{self, Fan, Series},
@@ -83,10 +83,10 @@ pub(crate) struct RolloutArgs {
 
 impl RolloutArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
         let written = [("--out", &self.out), ("--html", &self.html)];
-        let written = written.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
-        [Named::read("--history", &self.history)].into_iter().chain(written).collect()
+        let written = written.into_iter().filter_map(|(by, path)| Some(NamedFile::written(by, path.as_deref()?)));
+        [NamedFile::read("--history", &self.history)].into_iter().chain(written).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use runtime::{Choice, Domain};
 use super::text::{BYTES, TextDecoder, TextModel};
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::open,
     text::lines,
@@ -57,9 +57,9 @@ pub(crate) struct SampleArgs {
 
 impl SampleArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        let out = self.out.as_deref().map(|path| Named::written("--out", path));
-        [Named::read("MODEL", &self.model)].into_iter().chain(out).collect()
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        let out = self.out.as_deref().map(|path| NamedFile::written("--out", path));
+        [NamedFile::read("MODEL", &self.model)].into_iter().chain(out).collect()
     }
 
     fn check(&self) -> Result<(), UsageError> {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::open,
     report::{self, Series},
@@ -95,10 +95,10 @@ pub(crate) struct TrainArgs {
 
 impl TrainArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
         let others = [("--checkpoint", &self.checkpoint), ("--history", &self.history), ("--html", &self.html)];
-        let others = others.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
-        self.data.files().into_iter().chain([Named::written("--out", &self.out)]).chain(others).collect()
+        let others = others.into_iter().filter_map(|(by, path)| Some(NamedFile::written(by, path.as_deref()?)));
+        self.data.files().into_iter().chain([NamedFile::written("--out", &self.out)]).chain(others).collect()
     }
 
     /// The optimizer's configuration for a training of this many steps.

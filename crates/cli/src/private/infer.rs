@@ -20,7 +20,7 @@ use super::{
     report::{Difference, PartyReport},
 };
 use crate::{
-    files::{self, Named},
+    files::{self, NamedFile},
     interrupt,
     output::OutputFile,
 };
@@ -72,13 +72,13 @@ pub(crate) struct InferArgs {
 
 impl InferArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
-        let images = self.images.as_deref().map(|path| Named::read("--images", path));
-        let input = self.input.as_deref().map(|path| Named::read("--input", path));
-        let labels = self.labels.as_deref().map(|path| Named::read("--labels", path));
-        let compare = self.compare.as_deref().map(|path| Named::read("--compare", path));
-        let out = self.out.as_deref().map(|path| Named::written("--out", path));
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
+        let images = self.images.as_deref().map(|path| NamedFile::read("--images", path));
+        let input = self.input.as_deref().map(|path| NamedFile::read("--input", path));
+        let labels = self.labels.as_deref().map(|path| NamedFile::read("--labels", path));
+        let compare = self.compare.as_deref().map(|path| NamedFile::read("--compare", path));
+        let out = self.out.as_deref().map(|path| NamedFile::written("--out", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
         [images, input, labels, compare, out, json].into_iter().flatten().collect()
     }
 }

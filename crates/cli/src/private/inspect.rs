@@ -15,7 +15,7 @@ use super::{
     bundle,
     kind::{KeyPathKind, folder_of, unknown},
 };
-use crate::{files::Named, output::OutputFile};
+use crate::{files::NamedFile, output::OutputFile};
 
 /// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
@@ -32,9 +32,9 @@ pub(crate) struct InspectArgs {
 
 impl InspectArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
-        [Some(Named::read("PATH", &self.path)), json].into_iter().flatten().collect()
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
+        [Some(NamedFile::read("PATH", &self.path)), json].into_iter().flatten().collect()
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) use report::PartyReport;
 
 use crate::{
     exit::say,
-    files::{Named, folder_of},
+    files::{NamedFile, folder_of},
     interrupt,
 };
 
@@ -80,7 +80,7 @@ impl PfssCommand {
     }
 
     /// The files that it names, but for those in folders of keys.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         match self {
             Self::Infer(args) => args.files(),
             Self::Serve(args) => args.files(),

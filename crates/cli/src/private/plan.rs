@@ -15,7 +15,7 @@ use serde_json::json;
 use super::model::{ModelArg, described};
 use crate::{
     exit::UsageError,
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
 };
 
@@ -59,12 +59,12 @@ pub(crate) struct PlanArgs {
 
 impl PlanArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         let model = match &self.model {
             ModelArg::Known(_) => None,
-            ModelArg::File(path) => Some(Named::read("--model", path)),
+            ModelArg::File(path) => Some(NamedFile::read("--model", path)),
         };
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
         [model, json].into_iter().flatten().collect()
     }
 

@@ -20,7 +20,7 @@ use tracing_subscriber::{
 
 /// A call on a queue that has returned.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ProfiledCall {
     pub(crate) name: &'static str,
     pub(crate) fields: CallFields,
     /// The host's time, without the calls within this one.
@@ -68,7 +68,7 @@ impl Visit for CallFields {
     }
 }
 
-impl Call {
+impl ProfiledCall {
     /// Whether it is an op, and not an allocation, a copy, or another call on the queue itself.
     pub(crate) fn is_op(&self) -> bool {
         self.fields.views.is_some()
@@ -125,7 +125,7 @@ pub(super) struct CallTotals {
 }
 
 impl CallTotals {
-    fn add(&mut self, call: &Call) {
+    fn add(&mut self, call: &ProfiledCall) {
         self.calls += 1;
         self.time += call.time;
         self.elements = self.elements.saturating_add(call.elements());
@@ -145,13 +145,13 @@ pub(super) struct Calls {
     /// Backends that opened in place of others, with the reasons.
     pub(super) fallbacks: Vec<String>,
     /// Single calls, if they are kept.
-    kept: Option<Vec<Call>>,
+    kept: Option<Vec<ProfiledCall>>,
     /// Spans of the calls of one thread, if they are kept.
     of_thread: Option<(ThreadId, Vec<EndedSpan>)>,
 }
 
 impl Calls {
-    fn add(&mut self, call: Call, begun: Instant) {
+    fn add(&mut self, call: ProfiledCall, begun: Instant) {
         let CallFields { backend, element, queue, peak, .. } = &call.fields;
         let kind = CallKind { name: call.name, element: element.clone(), backend: backend.clone() };
         let (_, most) = self.peaks.entry(*queue).or_insert_with(|| (backend.clone(), 0));
@@ -183,7 +183,7 @@ impl CallLog {
     }
 
     /// Runs `body`, and returns its result with the calls that ended meanwhile, in order.
-    pub(crate) fn during<R>(&self, body: impl FnOnce() -> R) -> (R, Vec<Call>) {
+    pub(crate) fn during<R>(&self, body: impl FnOnce() -> R) -> (R, Vec<ProfiledCall>) {
         self.lock().kept = Some(Vec::new());
         let result = body();
         (result, mem::take(&mut self.lock().kept).unwrap_or_default())
@@ -243,7 +243,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for CallLog {
                 outer.inner += whole;
             }
         }
-        self.lock().add(Call { name: span.name(), fields, time: whole.saturating_sub(inner) }, begun);
+        self.lock().add(ProfiledCall { name: span.name(), fields, time: whole.saturating_sub(inner) }, begun);
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

@@ -22,7 +22,7 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, registry::L
 
 use self::lines::{MoreLines, WholeLines, WriteFailure};
 pub(crate) use self::{
-    calls::{Call, CallLog},
+    calls::{CallLog, ProfiledCall},
     summary::{ProfileSummary, aligned, giga, millions},
 };
 use crate::exit::note;

@@ -7,7 +7,7 @@ use clap::Args;
 use stark::ProofFile;
 
 use super::{file, options::config::security};
-use crate::{files::Named, output::print, text::cut};
+use crate::{files::NamedFile, output::print, text::cut};
 
 /// The most characters that are shown of a statement: no true one has more.
 const MOST_STATEMENT: usize = 1_000;
@@ -30,8 +30,8 @@ pub(crate) struct InspectArgs {
 
 impl InspectArgs {
     /// The file that it reads.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        vec![Named::read("FILE", &self.file)]
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        vec![NamedFile::read("FILE", &self.file)]
     }
 }
 

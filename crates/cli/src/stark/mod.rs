@@ -17,7 +17,7 @@ mod verify;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::files::Named;
+use crate::files::NamedFile;
 
 /// Circle-STARK proofs over Mersenne-31, byte for byte equal to stwo 2.3.
 ///
@@ -43,7 +43,7 @@ pub(crate) enum StarkCommand {
 
 impl StarkCommand {
     /// The files that it names.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         match self {
             Self::Prove(args) => args.files(),
             Self::Verify(args) => args.files(),

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::{open_many, open_of_rank},
     report,
@@ -87,10 +87,10 @@ pub(crate) struct ProveArgs {
 
 impl ProveArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        let trace = self.trace_npy.as_deref().map(|path| Named::read("--trace-npy", path));
-        let html = self.html.as_deref().map(|path| Named::written("--html", path));
-        trace.into_iter().chain([Named::written("--out", &self.out)]).chain(html).collect()
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        let trace = self.trace_npy.as_deref().map(|path| NamedFile::read("--trace-npy", path));
+        let html = self.html.as_deref().map(|path| NamedFile::written("--html", path));
+        trace.into_iter().chain([NamedFile::written("--out", &self.out)]).chain(html).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
         number::whole,
     },
 };
-use crate::{files::Named, output::print, text::shown};
+use crate::{files::NamedFile, output::print, text::shown};
 
 /// Check a proof in a file, and show its statement.
 ///
@@ -35,8 +35,8 @@ pub(crate) struct VerifyArgs {
 
 impl VerifyArgs {
     /// The file that it reads.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        vec![Named::read("FILE", &self.file)]
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        vec![NamedFile::read("FILE", &self.file)]
     }
 }
 

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _, spec::BATCHES};
 
 /// The element at a position of four planes of `len` words.
 fn element(planes: &[M31], len: usize, position: usize) -> QM31 {

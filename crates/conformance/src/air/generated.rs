@@ -16,7 +16,7 @@ use stark_airs::{
 };
 
 use super::model::positions;
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _};
 
 /// Generates the columns of one component from its inputs, both in stored order.
 fn made<G: Generator>(

@@ -5,7 +5,7 @@ use core_types::{
     params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
-use crate::{circle::model::ElementStream, list::List as _};
+use crate::{circle::model::ElementStream, list::ListIterator as _};
 
 /// A program with all of its inputs.
 pub(super) struct ProgramInputs {

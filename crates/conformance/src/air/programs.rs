@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::model::{ProgramInputs, ProgramSize, positions};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _};
 
 fn expect_sums(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
     let job = ProgramInputs::random(size, Opcode::OF_FIELDS, seed);

@@ -14,7 +14,7 @@ use core_types::{
 use stark_air::{HostTrace, MaskSource, Recorded, check_trace};
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _};
 
 const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);

@@ -19,7 +19,7 @@ use super::{
     model::{ProgramInputs, ProgramSize, positions, row},
     programs::{SIZES, moderate, step},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _};
 
 /// A random program without challenges, whose outputs are of the base field.
 fn job(size: ProgramSize, seed: u64) -> ProgramInputs {

@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{TranscriptModel, random_words};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Counts around the words of a block, and large ones.
 ///

@@ -7,7 +7,7 @@ use core_types::{
     params::channel::ChannelState,
 };
 
-use crate::list::List as _;
+use crate::list::ListIterator as _;
 
 /// A transcript.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use core_types::{
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
 use super::model::{ElementStream, value_at};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 fn evaluated(
     q: &Conditioned,

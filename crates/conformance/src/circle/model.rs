@@ -5,7 +5,7 @@ use core_types::{
     field::{Field, M31, QM31},
 };
 
-use crate::list::List as _;
+use crate::list::ListIterator as _;
 
 /// A deterministic stream of test elements (SplitMix64).
 pub(crate) struct ElementStream(u64);

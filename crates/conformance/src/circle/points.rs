@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{ElementStream, value_at};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// The operands of one case.
 struct PointsInput {

@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{ElementStream, layer_coordinates, stored_point, value_at};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Sizes checked on a sample of points.
 ///

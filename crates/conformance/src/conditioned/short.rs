@@ -42,10 +42,10 @@ impl GivenViews {
 /// An op and the views that it was given.
 ///
 /// An op with an optional view is two ops: its checks may depend on whether the view is there.
-pub(super) type Form = (&'static str, Vec<&'static str>);
+pub(super) type OpForm = (&'static str, Vec<&'static str>);
 
 /// For each form of an op, its views, and whether they were refused one element short.
-pub(super) type ShortViews = BTreeMap<Form, BTreeMap<&'static str, bool>>;
+pub(super) type ShortViews = BTreeMap<OpForm, BTreeMap<&'static str, bool>>;
 
 impl Conditioned {
     /// The views that were refused one element short, each after its op.
@@ -95,7 +95,7 @@ impl Conditioned {
     /// The views of an op to shorten: the index among the given views, and the name.
     ///
     /// These are views with an element to lose that were not refused yet in this form.
-    fn to_shorten(&self, form: &Form, views: &GivenViews) -> Vec<(usize, &'static str)> {
+    fn to_shorten(&self, form: &OpForm, views: &GivenViews) -> Vec<(usize, &'static str)> {
         if self.how != How::AsItIs {
             return Vec::new();
         }
@@ -106,13 +106,13 @@ impl Conditioned {
     }
 
     /// Notes that the check of an op took it with `view` one element short.
-    fn note_accepted(&self, form: &Form, view: &'static str) {
+    fn note_accepted(&self, form: &OpForm, view: &'static str) {
         let mut short = self.short.lock().unwrap_or_else(PoisonError::into_inner);
         short.entry(form.clone()).or_default().entry(view).or_insert(false);
     }
 
     /// Notes the outcome of an op with `view` one element short, which must be a refusal by name.
-    pub(crate) fn note_short(&self, form: &Form, view: &'static str, outcome: Result<(), BackendError>) {
+    pub(crate) fn note_short(&self, form: &OpForm, view: &'static str, outcome: Result<(), BackendError>) {
         let op = form.0;
         match outcome {
             Err(BackendError::Length { op: named, .. } | BackendError::Unsupported { op: named, .. })

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::correction::CorrectionParams;
 
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES};
 
 const LENGTHS: [usize; 8] = [2, 3, 4, 5, 64, 1023, 1031, 70_000];
 

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::correction::{EstimateParams, NO_STATE};
 
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES};
 
 /// The known losses and the queries of one estimate.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::correction::EncodeParams;
 
 use super::training::{Records, TrainingRecord};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES};
 
 /// Records of a training: around sixteen, thirty-two, and the ends of the rings.
 const LENGTHS: [usize; 19] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 300, 511, 1000];

@@ -10,7 +10,9 @@ use backend_api::{
 };
 use core_types::params::correction::{NO_STATE, SimilarParams, StoreParams};
 
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{
+    Buf, Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES,
+};
 
 /// A ring on the device with its expected contents, the oldest state first.
 struct CorrectionRing {

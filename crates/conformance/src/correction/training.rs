@@ -2,7 +2,7 @@
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::TrainingRecords};
 
-use crate::{Buf, Conditioned, linalg::model::InputSource, list::List as _};
+use crate::{Buf, Conditioned, linalg::model::InputSource, list::ListIterator as _};
 
 const LOSSES: usize = 256;
 const NORMS: usize = 64;

@@ -9,7 +9,8 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
+use super::NamedChange;
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _, spec::BATCHES};
 
 /// Terms in batches of given sizes.
 ///
@@ -92,8 +93,7 @@ pub(super) fn lines() -> OpSpec {
         Case::new("batches of one to six terms", |q| Claims::random(&[1, 2, 3, 4, 5, 6]).hold(q)),
         Case::new("batches of very different lengths", |q| Claims::random(&[300, 1, 1, 70, 33]).hold(q)),
         Case::new("places that there are not", |q| {
-            type Change = (&'static str, fn(&mut Claims));
-            let changes: [Change; 5] = [
+            let changes: [NamedChange<Claims>; 5] = [
                 ("a gap between batches", |claims| claims.batches[1].first = 1),
                 ("a term without a batch", |claims| claims.batches[1].count = 2),
                 ("a point beyond the last", |claims| claims.batches[0].point = 7),

@@ -11,6 +11,9 @@ mod quotients;
 
 use crate::OpSpec;
 
+/// A change of valid inputs that an op refuses, and its name.
+type NamedChange<T> = (&'static str, fn(&mut T));
+
 /// Every specification of the op set.
 #[must_use]
 pub fn specs() -> Vec<OpSpec> {

@@ -12,7 +12,10 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, secure, spec::BATCHES};
+use super::NamedChange;
+use crate::{
+    Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _, secure, spec::BATCHES,
+};
 
 /// Columns in a buffer, and batches that take terms of them.
 pub(super) struct DeepColumns {
@@ -119,8 +122,7 @@ pub(super) fn numerators() -> OpSpec {
         Ok(())
     }));
     cases.push(Case::new("columns that there are not", |q| {
-        type Change = (&'static str, fn(&mut DeepColumns));
-        let changes: [Change; 5] = [
+        let changes: [NamedChange<DeepColumns>; 5] = [
             ("a column beyond the last", |all| all.terms[1].column = 4),
             ("a column with fewer values than positions", |all| all.columns[all.terms[1].column as usize].log_len = 2),
             ("a column that leaves its buffer", |all| {

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{circle::CirclePoint, field::QM31, params::deep::PointAt};
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::ListIterator as _, spec::BATCHES};
 
 fn made(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
     let parameter = q.upload(&[parameter])?;

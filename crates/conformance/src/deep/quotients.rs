@@ -17,7 +17,7 @@ use super::{lines::Claims, numerators::DeepColumns};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point, value_at},
-    list::List as _,
+    list::ListIterator as _,
     secure,
     spec::BATCHES,
 };

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::factor::{ColumnPairParams, MatrixParams, ScaleParams};
 
 use super::model::{Matrix, NumberSource, unless_orthonormal};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![completions(), orientations(), scalings()]

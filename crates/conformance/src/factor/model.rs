@@ -1,6 +1,6 @@
 //! Matrices in f64 and their singular values.
 
-use crate::{Failure, linalg::model::InputSource, list::List as _};
+use crate::{Failure, linalg::model::InputSource, list::ListIterator as _};
 
 /// A row-major matrix.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use backend_api::{Buffer as _, Queue};
 use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
 
 use super::model::{Matrix, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut applied = Vec::new();

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::factor::JacobiParams;
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Sides around the warps and tiles of a GPU, the longest in shared memory, and longer ones.
 const SIDES: [usize; 12] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96, 97, 130];

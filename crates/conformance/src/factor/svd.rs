@@ -6,7 +6,7 @@ use backend_api::{Buffer as _, Queue};
 use nn_ops::{NnError, SvdFactors, SvdOptions, SvdPlan, SvdPower, TensorRef};
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![

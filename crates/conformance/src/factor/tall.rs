@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::model::NumberSource;
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![peaks(), sketches(), grams(), products()]

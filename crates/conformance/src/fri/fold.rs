@@ -13,7 +13,7 @@ use super::{divided, inverse_twiddles, line_x, random};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point},
-    list::List as _,
+    list::ListIterator as _,
     secure,
 };
 

@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::{inverse_twiddles, line_x, random};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, secure};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, secure};
 
 /// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(

@@ -16,7 +16,7 @@ use core_types::{
 use crate::{
     Buf, Conditioned, OpSpec,
     circle::model::{ElementStream, layer_coordinates},
-    list::List as _,
+    list::ListIterator as _,
 };
 
 /// Every specification of the op set.

@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Word `index` of test data.
 fn word(index: usize) -> u32 {

@@ -7,7 +7,7 @@ use super::{
     batch::{GeneratedCmp, NONCE, bit, words},
     model::Prg,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// The unit vectors of `alphas`, `[blocks][keys]`.
 fn unit_vectors(bits: u32, alphas: &[u64]) -> Vec<u128> {

@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{AesBlock, CmpKey, DcfKey, Prg};
-use crate::{Buf, Conditioned, circle::model::ElementStream, list::List as _};
+use crate::{Buf, Conditioned, circle::model::ElementStream, list::ListIterator as _};
 
 /// The nonce of every batch but the known answers.
 pub(super) const NONCE: [u8; 16] = *b"conformance fss.";

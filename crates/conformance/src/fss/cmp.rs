@@ -10,7 +10,7 @@ use super::{
     batch::{GeneratedCmp, NONCE, bit, every_point, levels, mixed_rows, words},
     model::Prg,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Reconstruction at every α and y.
 fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {

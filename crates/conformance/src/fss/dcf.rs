@@ -7,7 +7,7 @@ use super::{
     batch::{GeneratedDcf, NONCE, every_point, levels, mixed_rows, words},
     model::{DcfKey, Prg},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::share::LinearWordsParams;
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Rows of one word, of a power of two, of other numbers, and longer than most of the words.
 const PERIODS: [u32; 7] = [1, 2, 7, 32, 33, 100, 3000];

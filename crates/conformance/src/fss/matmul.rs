@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::share::MatmulWordsParams;
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Numbers of products, of rows, of terms and of columns.
 type ProductShape = [usize; 4];

@@ -7,7 +7,7 @@ use aes::{
     cipher::{BlockCipherEncrypt as _, KeyInit as _},
 };
 
-use crate::list::List as _;
+use crate::list::ListIterator as _;
 
 /// A seed or a block, in memory order.
 pub(super) type AesBlock = [u8; 16];

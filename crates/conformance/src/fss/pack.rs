@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::fss::PackParams;
 
 use super::batch::words;
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// The stream, made bit by bit.
 fn packed(elements: &[u64], bits: u32) -> Vec<u64> {

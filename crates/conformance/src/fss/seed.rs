@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::{AesKey, params::fss::SeedParams};
 
 use super::model::encrypt;
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// NIST SP 800-38A, F.5.1: the key.
 const KEY: u128 = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c;

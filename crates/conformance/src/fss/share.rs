@@ -12,7 +12,7 @@ use core_types::params::{
 };
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
 const ONE_OF_EACH: WordParams = WordParams {

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// Widths with one point or a few, with half a block, one block and several blocks of points.
 const WIDTHS: [u32; 7] = [1, 2, 6, 7, 8, 10, CMP_ALL_BITS];

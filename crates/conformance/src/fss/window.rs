@@ -7,7 +7,7 @@ use super::{
     dcf::expect_shares,
     model::Prg,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// The size of one case.
 ///

@@ -11,7 +11,7 @@ use super::{
     model::{InputSource, activation},
     strides::{contiguous, hold, run, summed},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 const ALPHAS: [f32; 3] = [0.5, -2.0, 0.0];
 /// Products summed into one result.

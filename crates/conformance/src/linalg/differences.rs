@@ -9,7 +9,7 @@ use nn_ops::{
 };
 
 use super::model::{InputSource, activation, central_differences};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Half of the distance of the points that are compared.
 const STEP: f64 = 1e-4;

@@ -21,7 +21,7 @@ use super::{
     model::{InputSource, activation, bits, narrow, rounding, wide},
     typed,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Lengths around vectors, blocks and the parallel grain.
 const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];

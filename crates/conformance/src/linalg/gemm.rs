@@ -12,7 +12,7 @@ use super::{
     model::{InputSource, activation, rounding},
     strides,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// (m, n, k): ones, primes, empty axes, tile edges and sizes above the parallel grain.
 const SIZES: [(usize, usize, usize); 16] = [

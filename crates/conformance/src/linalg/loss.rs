@@ -11,7 +11,7 @@ use super::{
     model::{InputSource, rounding, wide},
     typed,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 pub(super) fn specs() -> OpSpec {
     let mut cases: Vec<Case> = Vec::new();

@@ -12,7 +12,7 @@ use super::{
     model::{InputSource, bits, places, six},
     typed,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// The shape, and the strides of x.
 type StridedShape = [&'static [u64]; 2];

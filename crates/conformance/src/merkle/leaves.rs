@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use super::model::{MerkleColumns, element, hash};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Numbers of columns, around the sixteen words of a block.
 const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];

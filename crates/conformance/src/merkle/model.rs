@@ -4,7 +4,7 @@ use core_types::{blake2s::Digest, field::M31, params::columns::ColumnAt};
 
 use crate::{
     channel::model::{hash as blake2s, words_of},
-    list::List as _,
+    list::ListIterator as _,
 };
 
 /// The digest of some words, each with its lowest byte first.

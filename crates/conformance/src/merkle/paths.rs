@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// A digest by level and position, different for each.
 fn node(level: u32, position: u32) -> Digest {

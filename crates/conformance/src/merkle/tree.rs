@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use super::model::{digest, hash, with_nodes};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 fn expect_nodes(q: &Conditioned, log_leaves: u32) -> Result<(), Failure> {
     let leaves: Vec<Digest> = (0..1 << log_leaves).map(|leaf| hash([leaf])).list();

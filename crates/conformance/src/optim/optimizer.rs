@@ -10,7 +10,7 @@ use nn_ops::{
 };
 
 use super::model::{WeightState, rate};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let sgd = |momentum, nesterov, decay, clip| OptimizerConfig {

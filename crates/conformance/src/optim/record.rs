@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::optim::{AdvanceParams, Anneal, PART, ScheduleParams, StepState};
 
 use super::typed;
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![sums(), records(), losses()]

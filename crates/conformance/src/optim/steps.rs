@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use nn_ops::{Rule, WeightDecay};
 
 use super::{model::WeightState, record::on_elements, typed};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _};
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1028, 70_001];

@@ -10,7 +10,7 @@ use super::{
     forward::{SIZES, VARIANTS, sizes, unless_all_close},
     model::{EnsembleInputs, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// A forward pass, and the gradients of its results.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use core_types::params::recurrent::{GruInputs, GruVariant};
 use half::{bf16, f16};
 
 use super::model::{EnsembleInputs, ForwardResults, RecurrentSizes};
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
 

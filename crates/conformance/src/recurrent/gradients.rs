@@ -15,7 +15,7 @@ use super::{
     forward::{VARIANTS, sizes},
     model::EnsembleInputs,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Members, batch, steps, inputs and states; some axes are empty.
 const SIZES: [[usize; 5]; 6] =

@@ -16,7 +16,7 @@ use super::{
     forward::unless_all_close,
     model::{head_loss, second_part, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// States of an ensemble, its head, and the losses that were seen.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use core_types::{
     philox,
 };
 
-use crate::{linalg::model::InputSource, list::List as _};
+use crate::{linalg::model::InputSource, list::ListIterator as _};
 
 /// `count` reproducible values in `-size..size`.
 pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {

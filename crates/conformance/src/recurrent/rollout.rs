@@ -13,7 +13,7 @@ use super::{
     forward::{of_type, rounded, unless_all_close},
     model::{EnsembleInputs, RecurrentSizes, StateChange, head_loss, second_part, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::BATCHES};
 
 /// An ensemble with its head and first losses.
 #[derive(Clone)]

@@ -17,7 +17,7 @@ use super::{
     loss::Losses,
     model::{EnsembleInputs, StateChange, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 /// Members, batch, steps, inputs and states.
 const SIZES: [[usize; 5]; 3] = [[1, 1, 1, 1, 2], [2, 3, 4, 5, 8], [3, 5, 3, 4, 17]];

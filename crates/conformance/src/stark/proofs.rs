@@ -8,7 +8,7 @@ use stark::{
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 impl From<ProveError> for Failure {
     fn from(error: ProveError) -> Self {

@@ -12,7 +12,7 @@ use super::{LENGTHS, bits, typed};
 use crate::{
     Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, greatest},
-    list::List as _,
+    list::ListIterator as _,
 };
 
 pub(super) fn specs() -> Vec<OpSpec> {

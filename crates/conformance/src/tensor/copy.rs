@@ -7,7 +7,7 @@ use super::{long_words, typed};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, places, six},
-    list::List as _,
+    list::ListIterator as _,
     spec::BATCHES,
 };
 

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::tensor::TableParams;
 
 use super::{bits, long_words, typed};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::ListIterator as _, spec::BATCHES};
 
 /// Rows, width and number of indices.
 const SIZES: [[usize; 3]; 10] = [

@@ -17,7 +17,7 @@ use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding, six},
-    list::List as _,
+    list::ListIterator as _,
     spec::BATCHES,
 };
 

@@ -9,7 +9,7 @@ mod reduce;
 use crate::{
     OpSpec,
     linalg::model::{InputSource, bits, narrow, wide},
-    list::List as _,
+    list::ListIterator as _,
     spec::typed,
 };
 

@@ -13,7 +13,7 @@ use super::{bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding},
-    list::List as _,
+    list::ListIterator as _,
     spec::BATCHES,
 };
 

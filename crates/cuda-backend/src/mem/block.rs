@@ -196,8 +196,8 @@ mod tests {
         // A write anywhere in the block ends it, on any queue of the device.
         let (other, host) = (queue.zeros::<u32>(1).unwrap(), queue.register(vec![0u32]).unwrap());
         let branch = queue.fork().unwrap();
-        type Write<'a> = &'a dyn Fn(CudaMut<'_, u32>);
-        let writes: [Write<'_>; 5] = [
+        type BlockWrite<'a> = &'a dyn Fn(CudaMut<'_, u32>);
+        let writes: [BlockWrite<'_>; 5] = [
             &|place| queue.clear(place).unwrap(),
             &|place| queue.write(&[0], place).unwrap(),
             &|place| queue.write_registered(&host, 0, place).unwrap(),

@@ -21,12 +21,12 @@ pub(crate) enum BlockAccess {
 /// They are the last write, and the reads since.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
-    write: Option<Use>,
-    reads: Vec<Use>,
+    write: Option<StreamUse>,
+    reads: Vec<StreamUse>,
 }
 
 #[derive(Debug)]
-struct Use {
+struct StreamUse {
     stream: Arc<CudaStream>,
     at: u64,
 }
@@ -35,7 +35,7 @@ impl Uses {
     /// The uses of memory that `home` has just taken: other streams must not use it before.
     pub(crate) fn born_on(home: &Arc<CudaStream>) -> Self {
         let at = home.issue(&home.context().turn());
-        Self { write: Some(Use { stream: Arc::clone(home), at }), reads: Vec::new() }
+        Self { write: Some(StreamUse { stream: Arc::clone(home), at }), reads: Vec::new() }
     }
 
     /// Orders number `at` of `stream` after the uses it must not overtake, and notes it.
@@ -50,7 +50,7 @@ impl Uses {
         if let Some(write) = &self.write {
             stream.order_after(&write.stream, write.at, events, turn)?;
         }
-        let new = Use { stream: Arc::clone(stream), at };
+        let new = StreamUse { stream: Arc::clone(stream), at };
         match access {
             BlockAccess::Write => {
                 for read in &self.reads {

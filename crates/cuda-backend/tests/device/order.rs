@@ -179,8 +179,8 @@ fn checked_schedules() -> [String; 5] {
 
 #[test]
 fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_other_queues() {
-    type Write = fn(&CudaQueue, &CudaBuf<u32>, &mut CudaBuf<u32>) -> Result<(), BackendError>;
-    let writes: [(&str, Write); 4] = [
+    type BufferWrite = fn(&CudaQueue, &CudaBuf<u32>, &mut CudaBuf<u32>) -> Result<(), BackendError>;
+    let writes: [(&str, BufferWrite); 4] = [
         ("fill", |queue, _, x| queue.clear(x.view_mut())),
         ("copy", |queue, other, x| queue.copy(other.view(), x.view_mut())),
         ("upload", |queue, _, x| queue.write(&[0; 500], x.view_mut())),

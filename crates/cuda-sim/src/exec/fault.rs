@@ -107,7 +107,7 @@ impl fmt::Display for Space {
 /// A launch that ended early: what happened, and the thread it happened to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("kernel `{kernel}`: {kind}; {party}")]
-pub struct Fault {
+pub struct LaunchFault {
     /// The kernel.
     pub kernel: String,
     /// What happened.

@@ -55,8 +55,8 @@ mod touched;
 mod window;
 
 pub use counters::{Counters, Traffic};
-pub use fault::{Access, Fault, FaultKind, Party, Place, Space};
+pub use fault::{Access, FaultKind, LaunchFault, Party, Place, Space};
 pub use memory::{Allocation, GAP, GUARD, Memory, MemoryFault, MemoryProblem, OutOfMemory, Usage};
 pub use options::{Checks, Grid, Options, Schedule};
-pub use program::{Kernel, LoadError, Parameter, Program, launch};
+pub use program::{KernelDescription, KernelParameter, LoadError, Program, launch};
 pub use touched::Touched;

@@ -9,7 +9,7 @@ use ptx::ast::{Directive, Function, Module, Space as PtxSpace};
 use super::code::Code;
 use super::counters::Counters;
 use super::decode::{FUNCTION_HANDLES, MAX_LOCAL, Undecoded, decode, functions, global_variables};
-use super::fault::{Fault, FaultKind, Party, Place};
+use super::fault::{FaultKind, LaunchFault, Party, Place};
 use super::memory::{Memory, MemoryFault, MemoryView, OutOfMemory};
 use super::options::{Grid, Options};
 use super::run::{LaunchJob, LocatedFault, has_wide_vectors, run};
@@ -65,7 +65,7 @@ pub enum LoadError {
 
 /// A kernel parameter in the parameter buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct KernelParameter {
     /// First byte.
     pub offset: u64,
     /// Length in bytes.
@@ -76,11 +76,11 @@ pub struct Parameter {
 
 /// A kernel of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct KernelDescription {
     /// Its name.
     pub name: String,
     /// Its parameters in order.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<KernelParameter>,
     /// Shared memory it declares, in bytes.
     pub static_shared: u64,
     /// Local memory per thread, in bytes.
@@ -103,7 +103,7 @@ pub struct Program {
 struct Decoded {
     text: Box<str>,
     module: Module,
-    kernels: Vec<(Kernel, Code)>,
+    kernels: Vec<(KernelDescription, Code)>,
 }
 
 impl Program {
@@ -154,12 +154,12 @@ impl Program {
     }
 
     /// Its kernels in text order.
-    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+    pub fn kernels(&self) -> impl Iterator<Item = &KernelDescription> {
         self.decoded.kernels.iter().map(|(kernel, _)| kernel)
     }
 
     /// The kernel named `name`.
-    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+    pub fn kernel(&self, name: &str) -> Option<&KernelDescription> {
         self.kernels().find(|kernel| kernel.name == name)
     }
 
@@ -266,9 +266,9 @@ fn line_of(text: &str, line: u32) -> String {
     text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim().to_owned()
 }
 
-fn describe(function: &Function, code: &Code) -> Kernel {
+fn describe(function: &Function, code: &Code) -> KernelDescription {
     let parameters = function.param_layout().into_iter();
-    let parameters = parameters.map(|p| Parameter { offset: p.offset, bytes: p.size, align: p.align }).collect();
+    let parameters = parameters.map(|p| KernelParameter { offset: p.offset, bytes: p.size, align: p.align }).collect();
     let bounds = function.directives.iter().filter_map(|directive| match directive {
         Directive::MaxThreads(n) | Directive::RequiredThreads(n) => {
             Some(n.iter().map(|&n| u64::from(n)).product::<u64>())
@@ -277,7 +277,7 @@ fn describe(function: &Function, code: &Code) -> Kernel {
     });
     let depots = function.body.iter().flat_map(|body| &body.variables);
     let depots = depots.filter(|variable| variable.space == PtxSpace::Local).map(ptx::ast::Variable::bytes);
-    Kernel {
+    KernelDescription {
         name: function.name.to_string(),
         parameters,
         static_shared: code.static_shared,
@@ -288,7 +288,7 @@ fn describe(function: &Function, code: &Code) -> Kernel {
 }
 
 /// Rejects impossible launch shapes.
-fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Result<(), FaultKind> {
+fn check_launch(kernel: &KernelDescription, code: &Code, grid: &Grid, params: &[u8]) -> Result<(), FaultKind> {
     let refuse = |quantity, expected: String, got| Err(FaultKind::Launch { quantity, expected, got });
     let limits = [(grid.grid[0], MAX_GRID_X), (grid.grid[1], 65535), (grid.grid[2], 65535)];
     if let Some((got, limit)) = limits.into_iter().find(|&(got, limit)| got == 0 || got > limit) {
@@ -316,10 +316,10 @@ fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Res
 
 /// Runs kernel `entry` of `program` on `device` to its end.
 ///
-/// `params` is the parameter buffer, laid out as in [`Kernel::parameters`].
+/// `params` is the parameter buffer, laid out as in [`KernelDescription::parameters`].
 ///
 /// # Errors
-/// The first [`Fault`] of any thread, or of any checker that `options` turns on.
+/// The first [`LaunchFault`] of any thread, or of any checker that `options` turns on.
 pub fn launch(
     program: &Program,
     entry: &str,
@@ -328,8 +328,8 @@ pub fn launch(
     memory: &Memory,
     device: u32,
     options: &Options,
-) -> Result<Counters, Box<Fault>> {
-    let fault = |kind, party| Box::new(Fault { kernel: entry.to_owned(), kind, party });
+) -> Result<Counters, Box<LaunchFault>> {
+    let fault = |kind, party| Box::new(LaunchFault { kernel: entry.to_owned(), kind, party });
     let found = program.decoded.kernels.iter().find(|(kernel, _)| kernel.name == entry);
     let Some((kernel, code)) = found else { return Err(fault(FaultKind::NoSuchKernel, Party::default())) };
     check_launch(kernel, code, &grid, params).map_err(|kind| fault(kind, Party::default()))?;

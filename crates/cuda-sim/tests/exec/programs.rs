@@ -1,6 +1,6 @@
 //! Whole programs: memory, shared memory, barriers, shuffles, calls, tables, schedules.
 
-use cuda_sim::exec::{Checks, Fault, FaultKind, Grid, Options, Schedule};
+use cuda_sim::exec::{Checks, FaultKind, Grid, LaunchFault, Options, Schedule};
 
 use crate::exec::rig::{download, memory, module, results, run, upload};
 
@@ -187,7 +187,7 @@ fn calls_pass_values_of_every_size_and_recur_until_there_is_no_room() {
         let out = memory.alloc(0, 32).unwrap();
         let text = CALLS.replace("ROOM", &room.to_string());
         run(&text, Grid::linear(1, 1), &[depth, out], &memory, options)?;
-        Ok::<_, Box<Fault>>(download(&memory, out, 8))
+        Ok::<_, Box<LaunchFault>>(download(&memory, out, 8))
     };
     let sum = 200 + (1_u64 << 32) + 60000 + 1 + 0x20000 + 0x3000_0000_0000;
     for options in all_modes() {

@@ -1,6 +1,6 @@
 //! Runs short kernels.
 
-use cuda_sim::exec::{Counters, Fault, FaultKind, Grid, Memory, Options, Program, Schedule, Space, launch};
+use cuda_sim::exec::{Counters, FaultKind, Grid, LaunchFault, Memory, Options, Program, Schedule, Space, launch};
 
 /// Wraps a kernel body in a module. Parameters are `p0`, `p1`, ..., 64 bits each.
 pub(crate) fn module(params: usize, body: &str) -> String {
@@ -43,7 +43,7 @@ pub(crate) fn run(
     params: &[u64],
     memory: &Memory,
     options: &Options,
-) -> Result<Counters, Box<Fault>> {
+) -> Result<Counters, Box<LaunchFault>> {
     let program = Program::load(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let params: Vec<u8> = params.iter().flat_map(|param| param.to_le_bytes()).collect();
     launch(&program, "k", grid, &params, memory, 0, options)
@@ -56,7 +56,7 @@ pub(crate) fn results(
     inputs: &[&[u32]],
     len: usize,
     options: &Options,
-) -> Result<Vec<u32>, Box<Fault>> {
+) -> Result<Vec<u32>, Box<LaunchFault>> {
     let memory = memory();
     let mut params: Vec<u64> = inputs.iter().map(|words| upload(&memory, words)).collect();
     let out = memory.alloc(0, 4 * len as u64).unwrap();
@@ -66,7 +66,7 @@ pub(crate) fn results(
 }
 
 /// The words that a launch leaves of these, which its only parameter points to.
-pub(crate) fn in_place(text: &str, grid: Grid, words: &[u32], options: &Options) -> Result<Vec<u32>, Box<Fault>> {
+pub(crate) fn in_place(text: &str, grid: Grid, words: &[u32], options: &Options) -> Result<Vec<u32>, Box<LaunchFault>> {
     let memory = memory();
     let data = upload(&memory, words);
     run(text, grid, &[data], &memory, options)?;

@@ -87,7 +87,7 @@ impl Forecast {
 }
 
 /// Weights that were tried.
-struct Candidate {
+struct TriedWeights {
     weights: Vec<f32>,
     loss: f64,
     has_residuals: bool,
@@ -305,8 +305,8 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
     }
 
     /// The move of `steps` steps with the least loss of the probe, if one is finite.
-    fn best(&mut self, weights: &[f32], direction: &[f32], steps: usize) -> Result<Option<Candidate>, AccelError> {
-        let mut best: Option<Candidate> = None;
+    fn best(&mut self, weights: &[f32], direction: &[f32], steps: usize) -> Result<Option<TriedWeights>, AccelError> {
+        let mut best: Option<TriedWeights> = None;
         for scale in SCALES {
             let factor = scale * steps as f32;
             let moved: Vec<f32> = weights.iter().zip(direction).map(|(w, d)| w + factor * d).collect();
@@ -317,7 +317,7 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
                 let loss = f64::from(self.model.probe()?);
                 let is_better = loss.is_finite() && best.as_ref().is_none_or(|best| loss < best.loss);
                 if is_better {
-                    best = Some(Candidate { weights, loss, has_residuals });
+                    best = Some(TriedWeights { weights, loss, has_residuals });
                 }
             }
         }

@@ -23,14 +23,14 @@ const DIM: usize = 32;
 type Bound<'a> = &'a dyn Fn(usize, f32) -> f64;
 
 /// The results of the ops on one device.
-struct Results {
+struct OpResults {
     product: Vec<f32>,
     shares: Vec<f32>,
     normed: Vec<f32>,
     attended: Vec<f32>,
 }
 
-impl Results {
+impl OpResults {
     /// Runs the ops on square matrices, and attention on one head of `n` queries and keys.
     fn of(d: &BackendDispatcher, n: usize) -> Self {
         let [a, b, _] = SEEDS.map(|seed| values(seed, n * n));
@@ -69,7 +69,7 @@ fn the_processor_and_the_simulated_device_differ_by_at_most_twice_the_bounds() {
             let terms = (0..n).map(|t| f64::from(a[at / n * n + t] * b[t * n + at % n]).abs());
             2e-6 * terms.sum::<f64>()
         };
-        let (left, right) = (Results::of(&cpu, n), Results::of(&device, n));
+        let (left, right) = (OpResults::of(&cpu, n), OpResults::of(&device, n));
         let differences = [
             greatest("matmul", n, &left.product, &right.product, &product),
             greatest("softmax", n, &left.shares, &right.shares, &|_, share| 1e-5 * f64::from(share)),

@@ -72,7 +72,7 @@ pub struct AttentionPlan {
 }
 
 /// The operands of an op, with their strides in its parameters.
-struct Operands<'s, Q: Queue + 's, T: Real> {
+struct PlanOperands<'s, Q: Queue + 's, T: Real> {
     params: AttentionParams,
     q: Ref<'s, Q, T>,
     k: Ref<'s, Q, T>,
@@ -141,7 +141,7 @@ impl AttentionPlan {
         y: TensorMut<'_, Q, T>,
         lse: Option<TensorMut<'_, Q, f32>>,
     ) -> Result<()> {
-        let Operands { mut params, q: queries, k, v, key_lens, keep, addend, state } = self.operands(OP, inputs)?;
+        let PlanOperands { mut params, q: queries, k, v, key_lens, keep, addend, state } = self.operands(OP, inputs)?;
         let layout = *y.layout();
         params.y = head_strides(OP, "y", self.of_queries(), &layout)?;
         let (y, lse) = (y.planned(OP, "y", &layout)?, lse.planned(OP, "lse", &self.lse)?);
@@ -164,7 +164,7 @@ impl AttentionPlan {
         g: TensorRef<'_, Q, T>,
         gradients: AttentionGradients<'_, Q, T>,
     ) -> Result<()> {
-        let Operands { mut params, q: queries, k, v, key_lens, keep, addend, state } =
+        let PlanOperands { mut params, q: queries, k, v, key_lens, keep, addend, state } =
             self.operands(BACKWARD, inputs)?;
         let AttentionGradients { q: dq, k: dk, v: dv } = gradients;
 
@@ -201,7 +201,7 @@ impl AttentionPlan {
         &self,
         op: &'static str,
         inputs: AttentionInputs<'a, Q, T>,
-    ) -> Result<Operands<'s, Q, T>> {
+    ) -> Result<PlanOperands<'s, Q, T>> {
         let AttentionInputs { q, k, v, mask, key_lens, step } = inputs;
         let layouts = [*q.layout(), *k.layout(), *v.layout()];
         let mut params = self.params(match step {
@@ -229,7 +229,7 @@ impl AttentionPlan {
             DropoutStep::Training(optimizer) if self.dropout.is_some() => Some(optimizer.record()),
             DropoutStep::Training(_) | DropoutStep::At(_) => None,
         };
-        Ok(Operands {
+        Ok(PlanOperands {
             params,
             q: q.planned(op, "q", &layouts[0])?,
             k: k.planned(op, "k", &layouts[1])?,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Memory for passes over batches of up to `capacity` rows, of elements of type `T`.
-pub(super) struct Pass<Q: Queue, T: Real> {
+pub(super) struct MlpPass<Q: Queue, T: Real> {
     /// The layers that it is for.
     layers: DenseLayers,
     capacity: usize,
@@ -37,7 +37,7 @@ struct Hidden<Q: Queue, T: Real> {
     dropped: Q::Buf<T>,
 }
 
-impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
+impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> MlpPass<Q, T> {
     pub(super) fn new(q: &Q, layers: &DenseLayers, rows: usize) -> Result<Self> {
         let plans = MlpPlans::new(&layers.sizes(), layers.hidden, rows)?;
         let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });

@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer as _, BufferMut as _, DType, Queue, Real};
 
-use super::{layers::DenseLayers, pass::Pass};
+use super::{layers::DenseLayers, pass::MlpPass};
 use crate::{
     LinalgOps, TensorOps,
     error::{NnError, Result},
@@ -18,7 +18,7 @@ use crate::{
 /// f32 and a copy in `T` goes through the layers.
 pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) optimizer: Optimizer<Q>,
-    pub(super) pass: Pass<Q, T>,
+    pub(super) pass: MlpPass<Q, T>,
     /// The weights in `T`; empty for f32.
     pub(super) copy: ParameterArena<Q, T>,
     /// Rows of the last step, 0 where none has ended well.
@@ -63,7 +63,7 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
         config: OptimizerConfig,
         copy: ParameterArena<Q, T>,
     ) -> Result<Self> {
-        let pass = Pass::new(q, layers, rows)?;
+        let pass = MlpPass::new(q, layers, rows)?;
         let (logits, wide) = (rows * layers.classes(), T::DTYPE != DType::F32);
         let only = |needed: bool| q.alloc(if needed { logits } else { 0 });
         Ok(Self {

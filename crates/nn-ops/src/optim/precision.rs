@@ -100,12 +100,12 @@ pub(crate) fn own_tensor<Q: Queue, T: Precision>(x: Tensor<Q, f32>) -> Result<Te
 }
 
 /// Places of several results.
-type Results<'a, Q, T, const N: usize> = [TensorMut<'a, Q, T>; N];
+type ResultViews<'a, Q, T, const N: usize> = [TensorMut<'a, Q, T>; N];
 
 /// Returns results in type `T` if that is f32, or returns them unchanged as the error.
 pub(crate) fn own_results<'a, Q: Queue + 'a, T: Precision, const N: usize>(
-    x: Results<'a, Q, f32, N>,
-) -> Result<Results<'a, Q, T, N>, Results<'a, Q, f32, N>> {
+    x: ResultViews<'a, Q, f32, N>,
+) -> Result<ResultViews<'a, Q, T, N>, ResultViews<'a, Q, f32, N>> {
     T::own::<[TensorMut<'a, Q, f32>; N]>(x)
 }
 

@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer, Real};
 
-use super::matmul::{GemmPlan, Named};
+use super::matmul::{GemmPlan, NamedLayout};
 use crate::{
     Activation, ElementwiseOps, GemmOps, TensorOps,
     elementwise::ElementwisePlan,
@@ -132,7 +132,8 @@ impl LinearBackwardPlan {
         }
         let (d, dx, dw) =
             (Layout::of(BACKWARD, &[m, n])?, Layout::of(BACKWARD, &[m, k])?, Layout::of(BACKWARD, &[k, n])?);
-        let product = |layouts: [Named<'_>; 3]| GemmPlan::build(BACKWARD, layouts, Activation::Identity, accumulate);
+        let product =
+            |layouts: [NamedLayout<'_>; 3]| GemmPlan::build(BACKWARD, layouts, Activation::Identity, accumulate);
         Ok(Self {
             of_x: product([("d", &d), ("w transposed", &w.transposed()?), ("dx", &dx)])?,
             of_w: product([("x transposed", &x.transposed()?), ("d", &d), ("dw", &dw)])?,

@@ -42,7 +42,7 @@ pub struct GemmPlan {
 }
 
 /// A layout with the name of the tensor that has it, for errors.
-pub(crate) type Named<'a> = (&'static str, &'a Layout);
+pub(crate) type NamedLayout<'a> = (&'static str, &'a Layout);
 
 impl GemmPlan {
     /// Checks the layouts of A, B and C.
@@ -69,7 +69,7 @@ impl GemmPlan {
     }
 
     /// A plan for `C += A B`, C of any layout, on behalf of an operator.
-    fn adding(op: &'static str, [a, b, (c_name, c)]: [Named<'_>; 3]) -> Result<Self> {
+    fn adding(op: &'static str, [a, b, (c_name, c)]: [NamedLayout<'_>; 3]) -> Result<Self> {
         let add = |c: &Layout| Self::build(op, [a, b, (c_name, c)], Activation::Identity, true);
         if is_factor(c) {
             return add(c);
@@ -104,7 +104,7 @@ impl GemmPlan {
     /// A plan for `C = f(A B)` or `C += f(A B)` on behalf of an operator.
     pub(crate) fn build(
         op: &'static str,
-        [(a_name, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
+        [(a_name, a), (b_name, b), (c_name, c)]: [NamedLayout<'_>; 3],
         activation: Activation,
         accumulate: bool,
     ) -> Result<Self> {
@@ -202,12 +202,12 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
 }
 
 /// The error for a result whose elements overlap.
-fn overlapping(op: &'static str, (tensor, layout): Named<'_>) -> NnError {
+fn overlapping(op: &'static str, (tensor, layout): NamedLayout<'_>) -> NnError {
     NnError::InvalidStride { op, tensor, strides: layout.strides().to_vec(), why: "its elements overlap" }
 }
 
 /// The strides of the last two axes; one of them is 1, unless its axis has one element.
-fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides> {
+fn matrix(op: &'static str, (tensor, layout): NamedLayout<'_>) -> Result<MatrixStrides> {
     let (_, rows, cols) = split(layout);
     let last = &layout.strides()[layout.rank() - 2..];
     let (mut row, mut col) = (last[0], last[1]);
@@ -239,7 +239,7 @@ pub(crate) fn is_factor(layout: &Layout) -> bool {
 }
 
 /// The shape of `A B`, whose inner lengths are equal and whose leading axes broadcast.
-pub(crate) fn product_shape(op: &'static str, a: &Layout, (b_name, b): Named<'_>) -> Result<Vec<usize>> {
+pub(crate) fn product_shape(op: &'static str, a: &Layout, (b_name, b): NamedLayout<'_>) -> Result<Vec<usize>> {
     for layout in [a, b] {
         if layout.rank() < 2 {
             return Err(NnError::TooFewAxes { op, min: 2, got: layout.rank() });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use backend_api::{Buffer as _, Queue, Real};
 
 use super::{
-    node::{Kind, Node, value_of},
+    node::{Node, NodeKind, value_of},
     record::Tape,
     tensors::{AnyRef, AnyTensor, both, each},
     var::{TapeId, Var},
@@ -143,11 +143,13 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         let mut tensors = BTreeMap::new();
         while let Some(sum) = sums.pop() {
             let Some(node) = nodes.last_mut() else { break };
-            let kind = core::mem::replace(&mut node.kind, Kind::Constant);
+            let kind = core::mem::replace(&mut node.kind, NodeKind::Constant);
             match (sum, kind) {
                 (None, _) => {}
-                (Some(g), Kind::Variable) => drop(tensors.insert(nodes.len() - 1, g.into_own(q)?)),
-                (Some(g), kind) => Pass { q, values, nodes: &nodes, sums: &mut sums }.node(kind, g, gradients)?,
+                (Some(g), NodeKind::Variable) => drop(tensors.insert(nodes.len() - 1, g.into_own(q)?)),
+                (Some(g), kind) => {
+                    BackwardPass { q, values, nodes: &nodes, sums: &mut sums }.node(kind, g, gradients)?
+                }
             }
             nodes.pop();
         }
@@ -156,7 +158,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
 }
 
 /// The backward pass of one node, the last one.
-struct Pass<'s, 'a, Q: Queue + 'a, T: Precision> {
+struct BackwardPass<'s, 'a, Q: Queue + 'a, T: Precision> {
     q: &'s Q,
     values: &'s ParameterArena<Q, T>,
     nodes: &'s [Node<'a, Q, T>],
@@ -166,38 +168,43 @@ struct Pass<'s, 'a, Q: Queue + 'a, T: Precision> {
     sums: &'s mut [Option<AnyTensor<Q, T>>],
 }
 
-impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
+impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> BackwardPass<'s, 'a, Q, T> {
     /// Adds the gradients of the node's operands, from the gradient `g` of its value.
-    fn node(&mut self, kind: Kind<'a, Q, T>, g: AnyTensor<Q, T>, gradients: &mut ParameterArena<Q, f32>) -> Result<()> {
+    fn node(
+        &mut self,
+        kind: NodeKind<'a, Q, T>,
+        g: AnyTensor<Q, T>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<()> {
         let q = self.q;
         match kind {
             // Leaves.
-            Kind::Constant | Kind::Variable => Ok(()),
-            Kind::Parameter(id) => axpby(q, 1.0, g.at().widened(q)?.at(), 1.0, gradients.at_mut(id)?),
+            NodeKind::Constant | NodeKind::Variable => Ok(()),
+            NodeKind::Parameter(id) => axpby(q, 1.0, g.at().widened(q)?.at(), 1.0, gradients.at_mut(id)?),
             // Layers.
-            Kind::Layer { layer, saved, x } => {
+            NodeKind::Layer { layer, saved, x } => {
                 let (input, g) = (self.at(x)?.packed(q)?, g.into_own(q)?);
                 let of_x = layer.backward(q, self.values, saved, input.at(), g.at(), gradients)?;
                 self.add(x, AnyTensor::Own(of_x))
             }
-            Kind::Embedding { layer, indices } => layer.backward(q, indices, g.into_own(q)?.at(), gradients),
+            NodeKind::Embedding { layer, indices } => layer.backward(q, indices, g.into_own(q)?.at(), gradients),
             // Products, sums and functions of elements.
-            Kind::Matmul { a, b } => self.matmul([a, b], &g),
-            Kind::Sum { a, b, sign } => self.sum([a, b], sign, g),
-            Kind::Product { a, b } => {
+            NodeKind::Matmul { a, b } => self.matmul([a, b], &g),
+            NodeKind::Sum { a, b, sign } => self.sum([a, b], sign, g),
+            NodeKind::Product { a, b } => {
                 self.factor(a, b, &g)?;
                 self.factor(b, a, &g)
             }
-            Kind::Scale { factor, x } => {
+            NodeKind::Scale { factor, x } => {
                 let of_x = each!(g.at(), |g| Functional::scaled(q, &g, factor)?);
                 self.add(x, of_x)
             }
-            Kind::Activation { f, x } => {
+            NodeKind::Activation { f, x } => {
                 let saved = if f.saves_output() { self.output()? } else { self.at(x)? };
                 let of_x = both!(q, [saved, g.at()], |saved, g| Functional::activate_backward(q, f, &saved, &g)?);
                 self.add(x, of_x)
             }
-            Kind::Softmax { is_log, axis, x } => {
+            NodeKind::Softmax { is_log, axis, x } => {
                 let y = self.output()?;
                 let of_x = match is_log {
                     true => both!(q, [y, g.at()], |y, g| Functional::log_softmax_backward(q, &y, &g, axis)?),
@@ -205,20 +212,20 @@ impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
                 };
                 self.add(x, of_x)
             }
-            Kind::CrossEntropy { gradient, x } => {
+            NodeKind::CrossEntropy { gradient, x } => {
                 let of_x = Functional::binary(q, Binary::Mul, &gradient, &g.at().widened(q)?.at())?;
                 self.add(x, AnyTensor::wide(of_x))
             }
             // Other types, views and reductions.
-            Kind::Widen { x } => self.add(x, g),
-            Kind::Reshape { x } => self.add(x, g.into_shape(self.shape(x))?),
-            Kind::Permute { axes, x } => {
+            NodeKind::Widen { x } => self.add(x, g),
+            NodeKind::Reshape { x } => self.add(x, g.into_shape(self.shape(x))?),
+            NodeKind::Permute { axes, x } => {
                 let mut inverse = vec![0; axes.len()];
                 axes.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
                 let of_x = each!(g.at(), |g| Functional::packed(q, &g.permuted(&inverse)?)?);
                 self.add(x, of_x)
             }
-            Kind::Narrow { axis, range, x } => {
+            NodeKind::Narrow { axis, range, x } => {
                 let of_x = each!(g.at(), |g| {
                     let mut of_x = self.zeros(x)?;
                     copy(q, g, of_x.at_mut().narrowed(axis, range)?)?;
@@ -226,7 +233,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
                 });
                 self.add(x, of_x)
             }
-            Kind::Reduce { axes, factor, x } => {
+            NodeKind::Reduce { axes, factor, x } => {
                 let mut kept = self.shape(x).to_vec();
                 axes.iter().for_each(|&axis| kept[axis] = 1);
                 let g = match factor {
@@ -321,7 +328,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
             return Ok(());
         }
         let gradient = match self.nodes[x].kind {
-            Kind::Parameter(_) => gradient.into_wide(self.q)?,
+            NodeKind::Parameter(_) => gradient.into_wide(self.q)?,
             _ => gradient.like(self.q, &self.at(x)?)?,
         };
         if self.add_to_sum(x, 1.0, gradient.at())? {

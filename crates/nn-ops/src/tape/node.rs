@@ -17,14 +17,14 @@ use crate::{
 /// A value, and the op that computed it.
 pub(super) struct Node<'a, Q: Queue + 'a, T: Precision> {
     pub(super) layout: Layout,
-    pub(super) value: Value<'a, Q, T>,
-    pub(super) kind: Kind<'a, Q, T>,
+    pub(super) value: ValueMemory<'a, Q, T>,
+    pub(super) kind: NodeKind<'a, Q, T>,
     /// Whether a parameter or a variable receives a gradient through this value.
     pub(super) needs_gradient: bool,
 }
 
 /// The memory of a value.
-pub(super) enum Value<'a, Q: Queue + 'a, T: Precision> {
+pub(super) enum ValueMemory<'a, Q: Queue + 'a, T: Precision> {
     /// The tape's, row-major.
     Own(AnyTensor<Q, T>),
     /// The caller's.
@@ -36,7 +36,7 @@ pub(super) enum Value<'a, Q: Queue + 'a, T: Precision> {
 }
 
 /// The op that computed a value, with the positions of its operands.
-pub(super) enum Kind<'a, Q: Queue + 'a, T: Precision> {
+pub(super) enum NodeKind<'a, Q: Queue + 'a, T: Precision> {
     /// No gradient passes.
     Constant,
     /// The caller receives the gradient.
@@ -81,10 +81,10 @@ pub(super) fn value_of<'s, 'a: 's, Q: Queue + 'a, T: Precision>(
 ) -> Result<AnyRef<'s, Q, T>> {
     let node = &nodes[index];
     match &node.value {
-        Value::Own(tensor) => Ok(tensor.at()),
-        Value::Given(x) => Ok(AnyRef::Own(x.shorten())),
-        Value::Parameter(id) => values.at(*id).map(AnyRef::Own),
-        Value::Part { root, first } => {
+        ValueMemory::Own(tensor) => Ok(tensor.at()),
+        ValueMemory::Given(x) => Ok(AnyRef::Own(x.shorten())),
+        ValueMemory::Parameter(id) => values.at(*id).map(AnyRef::Own),
+        ValueMemory::Part { root, first } => {
             let part = *first..*first + node.layout.span();
             Ok(match value_of(nodes, values, *root)? {
                 AnyRef::Own(whole) => AnyRef::Own(TensorRef::new(whole.view().slice(part)?, node.layout)?),

@@ -3,7 +3,7 @@
 use backend_api::DType;
 
 use super::{
-    node::Kind,
+    node::NodeKind,
     record::Tape,
     tensors::{AnyRef, AnyTensor, both, each},
     var::Var,
@@ -29,7 +29,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         let (y, saved) = layer.forward(self.q, self.values, self.mode, input.at())?;
         drop(input);
         let needs = self.needs(&[x]) || self.mode.is_training() && !layer.ids().is_empty();
-        Ok(self.own(AnyTensor::Own(y), needs, Kind::Layer { layer, saved, x }))
+        Ok(self.own(AnyTensor::Own(y), needs, NodeKind::Layer { layer, saved, x }))
     }
 
     /// The output of layers one after the other. Each layer is recorded.
@@ -48,7 +48,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn embedding(&mut self, layer: &Embedding, indices: &'a Indices<Q>) -> Result<Var> {
         let y = layer.forward(self.q, self.values, indices)?;
         let needs = self.mode.is_training();
-        Ok(self.own(AnyTensor::Own(y), needs, Kind::Embedding { layer: *layer, indices }))
+        Ok(self.own(AnyTensor::Own(y), needs, NodeKind::Embedding { layer: *layer, indices }))
     }
 
     /// The products of matrices `[.., m, k]` and `[.., k, n]`, whose leading axes broadcast.
@@ -61,7 +61,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
         let y = both!(self.q, [self.at(a)?, self.at(b)?], |a, b| Functional::matmul(self.q, &a, &b)?);
-        Ok(self.computed(y, &[a, b], Kind::Matmul { a, b }))
+        Ok(self.computed(y, &[a, b], NodeKind::Matmul { a, b }))
     }
 
     /// `a + b`, whose axes broadcast by the rules of NumPy.
@@ -70,7 +70,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// [`NnError::Broadcast`] for shapes without a common one, [`NnError::OtherTape`] for a
     /// variable of another tape, [`NnError::Backend`] from the device.
     pub fn add(&mut self, a: Var, b: Var) -> Result<Var> {
-        self.combine(Binary::Add, [a, b], |a, b| Kind::Sum { a, b, sign: 1.0 })
+        self.combine(Binary::Add, [a, b], |a, b| NodeKind::Sum { a, b, sign: 1.0 })
     }
 
     /// `a - b`, whose axes broadcast by the rules of NumPy.
@@ -78,7 +78,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn sub(&mut self, a: Var, b: Var) -> Result<Var> {
-        self.combine(Binary::Sub, [a, b], |a, b| Kind::Sum { a, b, sign: -1.0 })
+        self.combine(Binary::Sub, [a, b], |a, b| NodeKind::Sum { a, b, sign: -1.0 })
     }
 
     /// `a b`, element by element, whose axes broadcast by the rules of NumPy.
@@ -86,14 +86,14 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn mul(&mut self, a: Var, b: Var) -> Result<Var> {
-        self.combine(Binary::Mul, [a, b], |a, b| Kind::Product { a, b })
+        self.combine(Binary::Mul, [a, b], |a, b| NodeKind::Product { a, b })
     }
 
     fn combine(
         &mut self,
         op: Binary,
         [a, b]: [Var; 2],
-        kind: impl FnOnce(usize, usize) -> Kind<'a, Q, T>,
+        kind: impl FnOnce(usize, usize) -> NodeKind<'a, Q, T>,
     ) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
         let y = both!(self.q, [self.at(a)?, self.at(b)?], |a, b| Functional::binary(self.q, op, &a, &b)?);
@@ -107,7 +107,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var> {
         let x = self.index(x)?;
         let y = each!(self.at(x)?, |x| Functional::scaled(self.q, &x, factor)?);
-        Ok(self.computed(y, &[x], Kind::Scale { factor, x }))
+        Ok(self.computed(y, &[x], NodeKind::Scale { factor, x }))
     }
 
     /// `f(x)`, element by element.
@@ -117,7 +117,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var> {
         let x = self.index(x)?;
         let y = each!(self.at(x)?, |x| Functional::activate(self.q, f, &x)?);
-        Ok(self.computed(y, &[x], Kind::Activation { f, x }))
+        Ok(self.computed(y, &[x], NodeKind::Activation { f, x }))
     }
 
     /// The softmax along an axis; see [`SoftmaxPlan::softmax`](crate::SoftmaxPlan::softmax).
@@ -127,7 +127,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
         let y = each!(self.at(x)?, |x| Functional::softmax(self.q, &x, axis)?);
-        Ok(self.computed(y, &[x], Kind::Softmax { is_log: false, axis, x }))
+        Ok(self.computed(y, &[x], NodeKind::Softmax { is_log: false, axis, x }))
     }
 
     /// The logarithm of the softmax along an axis.
@@ -139,7 +139,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
         let y = each!(self.at(x)?, |x| Functional::log_softmax(self.q, &x, axis)?);
-        Ok(self.computed(y, &[x], Kind::Softmax { is_log: true, axis, x }))
+        Ok(self.computed(y, &[x], NodeKind::Softmax { is_log: true, axis, x }))
     }
 
     /// The sum over `axes`, which the result lacks.
@@ -163,7 +163,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         let y = each!(self.at(x)?, |x| Functional::reduce(self.q, reduction, &x, axes)?);
         let count: usize = axes.iter().map(|&axis| self.nodes[x].layout.shape()[axis]).product();
         let factor = (reduction == Reduction::Mean).then_some(1.0 / count as f32);
-        Ok(self.computed(y, &[x], Kind::Reduce { axes: axes.to_vec(), factor, x }))
+        Ok(self.computed(y, &[x], NodeKind::Reduce { axes: axes.to_vec(), factor, x }))
     }
 
     /// The value in f32, for sums and functions that `T` would round.
@@ -178,7 +178,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
             AnyRef::Own(x) if T::DTYPE != DType::F32 => Functional::widen(self.q, &x)?,
             AnyRef::Own(_) | AnyRef::Wide(_) => return Ok(x),
         };
-        Ok(self.computed(AnyTensor::wide(y), &[from], Kind::Widen { x: from }))
+        Ok(self.computed(AnyTensor::wide(y), &[from], NodeKind::Widen { x: from }))
     }
 
     /// The mean softmax cross-entropy of logits `[rows, classes]`, a tensor without axes.
@@ -201,7 +201,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
         let (losses, gradient) = Functional::cross_entropy(self.q, &logits.at(), &targets, 1.0 / rows as f32)?;
         drop(logits);
         let y = Functional::reduce(self.q, Reduction::Mean, &losses, &[0])?;
-        Ok(self.computed(AnyTensor::wide(y), &[x], Kind::CrossEntropy { gradient, x }))
+        Ok(self.computed(AnyTensor::wide(y), &[x], NodeKind::CrossEntropy { gradient, x }))
     }
 
     /// The mean of the squares of `x - target`, in f32 and without axes.
@@ -221,7 +221,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
             let (x, target) = (self.at(a)?.widened(self.q)?, self.at(b)?.widened(self.q)?);
             Functional::binary(self.q, Binary::Sub, &x.at(), &target.at())?
         };
-        let kind = Kind::Sum { a, b, sign: -1.0 };
+        let kind = NodeKind::Sum { a, b, sign: -1.0 };
         let difference = self.computed(AnyTensor::wide(difference), &[a, b], kind);
         let square = self.mul(difference, difference)?;
         self.mean(square, &axes)

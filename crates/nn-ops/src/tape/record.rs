@@ -3,7 +3,7 @@
 use backend_api::{BufferRef, Queue};
 
 use super::{
-    node::{Kind, Node, Value, value_of},
+    node::{Node, NodeKind, ValueMemory, value_of},
     tensors::{AnyRef, AnyTensor},
     var::{TapeId, Var},
 };
@@ -82,13 +82,18 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
 
     /// Records a tensor that receives no gradient.
     pub fn input(&mut self, x: TensorRef<'a, Q, T>) -> Var {
-        self.push(Node { layout: *x.layout(), value: Value::Given(x), kind: Kind::Constant, needs_gradient: false })
+        self.push(Node {
+            layout: *x.layout(),
+            value: ValueMemory::Given(x),
+            kind: NodeKind::Constant,
+            needs_gradient: false,
+        })
     }
 
     /// Records a tensor whose gradient [`backward`](Self::backward) returns.
     pub fn variable(&mut self, x: TensorRef<'a, Q, T>) -> Var {
         let needs_gradient = self.mode.is_training();
-        self.push(Node { layout: *x.layout(), value: Value::Given(x), kind: Kind::Variable, needs_gradient })
+        self.push(Node { layout: *x.layout(), value: ValueMemory::Given(x), kind: NodeKind::Variable, needs_gradient })
     }
 
     /// Records a parameter as an operand, for example a table that is also the weights of a head.
@@ -97,7 +102,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// [`NnError::Axis`] for a parameter of another table.
     pub fn parameter(&mut self, id: ParameterId) -> Result<Var> {
         let (layout, needs_gradient) = (*self.values.table().layout(id)?, self.mode.is_training());
-        Ok(self.push(Node { layout, value: Value::Parameter(id), kind: Kind::Parameter(id), needs_gradient }))
+        Ok(self.push(Node { layout, value: ValueMemory::Parameter(id), kind: NodeKind::Parameter(id), needs_gradient }))
     }
 
     /// Records the same value again, without a gradient to the first one.
@@ -107,7 +112,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn detach(&mut self, x: Var) -> Result<Var> {
         let x = self.index(x)?;
         let (layout, value) = (self.nodes[x].layout, self.part(x, 0));
-        Ok(self.push(Node { layout, value, kind: Kind::Constant, needs_gradient: false }))
+        Ok(self.push(Node { layout, value, kind: NodeKind::Constant, needs_gradient: false }))
     }
 
     /// The purpose of the forward pass.
@@ -162,23 +167,23 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     }
 
     /// The memory of a node from its element `first` on.
-    pub(super) fn part(&self, index: usize, first: usize) -> Value<'a, Q, T> {
+    pub(super) fn part(&self, index: usize, first: usize) -> ValueMemory<'a, Q, T> {
         match self.nodes[index].value {
-            Value::Part { root, first: before } => Value::Part { root, first: before + first },
-            _ => Value::Part { root: index, first },
+            ValueMemory::Part { root, first: before } => ValueMemory::Part { root, first: before + first },
+            _ => ValueMemory::Part { root: index, first },
         }
     }
 
     /// Records a tensor that an op computed from the nodes `from`.
-    pub(super) fn computed(&mut self, y: AnyTensor<Q, T>, from: &[usize], kind: Kind<'a, Q, T>) -> Var {
+    pub(super) fn computed(&mut self, y: AnyTensor<Q, T>, from: &[usize], kind: NodeKind<'a, Q, T>) -> Var {
         let needs_gradient = self.needs(from);
         self.own(y, needs_gradient, kind)
     }
 
     /// Records a new tensor. The op is kept only if a gradient passes through it.
-    pub(super) fn own(&mut self, y: AnyTensor<Q, T>, needs_gradient: bool, kind: Kind<'a, Q, T>) -> Var {
-        let kind = if needs_gradient { kind } else { Kind::Constant };
-        self.push(Node { layout: *y.layout(), value: Value::Own(y), kind, needs_gradient })
+    pub(super) fn own(&mut self, y: AnyTensor<Q, T>, needs_gradient: bool, kind: NodeKind<'a, Q, T>) -> Var {
+        let kind = if needs_gradient { kind } else { NodeKind::Constant };
+        self.push(Node { layout: *y.layout(), value: ValueMemory::Own(y), kind, needs_gradient })
     }
 
     pub(super) fn push(&mut self, node: Node<'a, Q, T>) -> Var {

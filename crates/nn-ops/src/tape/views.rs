@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::{
-    node::{Kind, Node},
+    node::{Node, NodeKind},
     record::Tape,
     tensors::{AnyRef, AnyTensor, each},
     var::Var,
@@ -32,10 +32,10 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
             return Err(NnError::Length { op: "reshape", tensor: "a shape", expected, got });
         }
         if own.is_contiguous() {
-            return Ok(self.view(x, (0, layout), Kind::Reshape { x }));
+            return Ok(self.view(x, (0, layout), NodeKind::Reshape { x }));
         }
         let y = each!(self.at(x)?, |x| copied(self.q, x)?).into_shape(shape)?;
-        Ok(self.computed(y, &[x], Kind::Reshape { x }))
+        Ok(self.computed(y, &[x], NodeKind::Reshape { x }))
     }
 
     /// The axes in another order: axis i of the result is axis `axes[i]`.
@@ -45,7 +45,7 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn permute(&mut self, x: Var, axes: &[usize]) -> Result<Var> {
         let x = self.index(x)?;
         let layout = self.nodes[x].layout.permuted(axes)?;
-        Ok(self.view(x, (0, layout), Kind::Permute { axes: axes.to_vec(), x }))
+        Ok(self.view(x, (0, layout), NodeKind::Permute { axes: axes.to_vec(), x }))
     }
 
     /// The last two axes exchanged.
@@ -71,13 +71,13 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     pub fn narrow(&mut self, x: Var, axis: usize, range: Range<usize>) -> Result<Var> {
         let x = self.index(x)?;
         let part = self.nodes[x].layout.narrowed("narrow", axis, range.clone())?;
-        Ok(self.view(x, part, Kind::Narrow { axis, range, x }))
+        Ok(self.view(x, part, NodeKind::Narrow { axis, range, x }))
     }
 
     /// Records elements of a node's memory, from a place in it on.
-    fn view(&mut self, x: usize, (first, layout): (usize, Layout), kind: Kind<'a, Q, T>) -> Var {
+    fn view(&mut self, x: usize, (first, layout): (usize, Layout), kind: NodeKind<'a, Q, T>) -> Var {
         let (value, needs_gradient) = (self.part(x, first), self.needs(&[x]));
-        let kind = if needs_gradient { kind } else { Kind::Constant };
+        let kind = if needs_gradient { kind } else { NodeKind::Constant };
         self.push(Node { layout, value, kind, needs_gradient })
     }
 }

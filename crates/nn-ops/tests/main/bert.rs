@@ -80,12 +80,12 @@ fn file(sizes: Sizes, scale: f32) -> Vec<u8> {
 }
 
 /// The states and the embeddings of the sequences in f64, with the kept tokens alone.
-struct Model<'a> {
+struct ReferenceModel<'a> {
     file: &'a Tensors,
     sizes: Sizes,
 }
 
-impl Model<'_> {
+impl ReferenceModel<'_> {
     fn values(&self, name: &str) -> Vec<f64> {
         self.file[name].data.iter().copied().map(f64::from).collect()
     }
@@ -192,7 +192,7 @@ const KEEP: [bool; 10] = [true, true, true, true, true, true, true, true, false,
 #[test]
 fn embeddings_of_padded_sequences_match_the_model_of_their_tokens() {
     let file = read_safetensors(&file(TINY, 1.0)).unwrap();
-    let model = Model { file: &file, sizes: TINY };
+    let model = ReferenceModel { file: &file, sizes: TINY };
     let (first, second) = TOKENS.split_at(5);
     let expected = [model.embedding(first), model.embedding(&second[..3])].concat();
     on_each_device(|q| {
@@ -219,7 +219,7 @@ fn embeddings_of_padded_sequences_match_the_model_of_their_tokens() {
 #[test]
 fn values_of_padding_do_not_spread() {
     let file = read_safetensors(&file(TINY, 1.0)).unwrap();
-    let model = Model { file: &file, sizes: TINY };
+    let model = ReferenceModel { file: &file, sizes: TINY };
     let expected = [model.embedding(&TOKENS[..5]), model.embedding(&TOKENS[5..8])].concat();
     let mut spoilt = file.clone();
     spoilt.get_mut("embeddings.word_embeddings.weight").unwrap().data[..TINY.width].fill(f32::NAN);
@@ -237,7 +237,7 @@ fn embeddings_of_small_tables_depend_on_eps_as_in_the_model() {
         let table = file.get_mut(&format!("embeddings.{name}_embeddings.weight")).unwrap();
         table.data.iter_mut().for_each(|value| *value *= scale);
     }
-    let expected = Model { file: &file, sizes: TINY }.embedding(&[1, 2]);
+    let expected = ReferenceModel { file: &file, sizes: TINY }.embedding(&[1, 2]);
     on_each_device(|q| {
         let embedding = |eps| {
             let encoder = BertEncoder::new(q, &file, TINY.heads, eps).unwrap();
@@ -261,7 +261,7 @@ fn a_file_of_the_form_of_mini_lm_loads_and_embeds_a_sentence() {
     // "[CLS] hello world [SEP]" by the published vocabulary, and padding.
     let tokens = [101, 7592, 2088, 102, 0, 0];
     let embedding = encoder.embed(&q, &tokens, [1, 6], Some(&[true, true, true, true, false, false])).unwrap();
-    let expected = Model { file: &file, sizes: MINI_LM }.embedding(&tokens[..4]);
+    let expected = ReferenceModel { file: &file, sizes: MINI_LM }.embedding(&tokens[..4]);
     expect_close("embedding", &embedding.values(&q).unwrap(), &expected);
 }
 

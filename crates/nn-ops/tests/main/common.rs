@@ -4,6 +4,9 @@ use backend_api::{Queue, Real};
 use nn_ops::Tensor;
 use runtime::{AnyQueue, Choice, Settings};
 
+/// A tensor on the device that is tested.
+pub(crate) type DeviceTensor = Tensor<AnyQueue, f32>;
+
 pub(crate) fn open(choice: Choice) -> AnyQueue {
     runtime::open_with(&Settings::default(), None, Some(choice)).unwrap().0
 }

@@ -37,7 +37,7 @@ fn trainings() -> Vec<TrainingState> {
 
 /// The results of a cycle.
 #[derive(Debug)]
-struct Results {
+struct CycleResults {
     /// Predicted losses, `[members, trainings, steps + 1]`.
     trajectory: Vec<f32>,
     /// Predicted states, `[members, steps, trainings, states]`.
@@ -46,7 +46,7 @@ struct Results {
     corrected: Vec<f32>,
 }
 
-fn cycle(q: &AnyQueue) -> Results {
+fn cycle(q: &AnyQueue) -> CycleResults {
     let zeros = |shape: &[usize]| Tensor::from_values(q, shape, &vec![0.0f32; shape.iter().product()]).unwrap();
     let drawn = |shape: &[usize], site: u32| Tensor::<AnyQueue, f32>::random(q, shape, Init::Glorot, 5, site).unwrap();
     // features and codes
@@ -95,7 +95,7 @@ fn cycle(q: &AnyQueue) -> Results {
     let mut corrected = Tensor::from_values(q, &[TRAININGS], &of_first).unwrap();
     let operands = CorrectionOperands { features: features.at(), steps: steps.at(), model: model.at() };
     correction.correct(q, &store, operands, corrected.at_mut(), &mut workspace).unwrap();
-    Results { trajectory, states: predicted.values(q).unwrap(), corrected: corrected.values(q).unwrap() }
+    CycleResults { trajectory, states: predicted.values(q).unwrap(), corrected: corrected.values(q).unwrap() }
 }
 
 #[test]

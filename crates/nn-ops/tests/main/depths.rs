@@ -4,13 +4,13 @@ use nn_ops::{Mlp, OptimizerConfig, Tensor};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// A layer: weights `[inputs][outputs]`, and bias.
-struct Layer {
+struct DenseWeights {
     weight: Vec<Vec<f64>>,
     bias: Vec<f64>,
 }
 
 /// The layers of a network, by their exported names.
-fn layers<Q: backend_api::ops::linalg::LinalgOps>(q: &Q, network: &Mlp<Q>, count: usize) -> Vec<Layer> {
+fn layers<Q: backend_api::ops::linalg::LinalgOps>(q: &Q, network: &Mlp<Q>, count: usize) -> Vec<DenseWeights> {
     let names: Vec<String> = (0..count).map(|i| format!("layer{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let tensors = network.tensors(q, &names).unwrap();
@@ -18,13 +18,13 @@ fn layers<Q: backend_api::ops::linalg::LinalgOps>(q: &Q, network: &Mlp<Q>, count
     let layer = |name: &&str| {
         let (weight, bias) = (&tensors[&format!("{name}.weight")], &tensors[&format!("{name}.bias")]);
         let weight = weight.data.chunks(weight.shape[1]).map(wide).collect();
-        Layer { weight, bias: wide(&bias.data) }
+        DenseWeights { weight, bias: wide(&bias.data) }
     };
     names.iter().map(layer).collect()
 }
 
 /// Logits of one row, and what each layer was given.
-fn forward(layers: &[Layer], x: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn forward(layers: &[DenseWeights], x: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (mut value, mut given) = (x.to_vec(), Vec::new());
     for (i, layer) in layers.iter().enumerate() {
         let mut sums = layer.bias.clone();
@@ -40,10 +40,10 @@ fn forward(layers: &[Layer], x: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
 }
 
 /// One step along the gradient of the mean cross-entropy; the mean from before it.
-fn step(layers: &mut [Layer], rows: &[Vec<f64>], targets: &[u32], rate: f64) -> f64 {
-    let mut gradients: Vec<Layer> = layers
+fn step(layers: &mut [DenseWeights], rows: &[Vec<f64>], targets: &[u32], rate: f64) -> f64 {
+    let mut gradients: Vec<DenseWeights> = layers
         .iter()
-        .map(|layer| Layer {
+        .map(|layer| DenseWeights {
             weight: vec![vec![0.0; layer.bias.len()]; layer.weight.len()],
             bias: vec![0.0; layer.bias.len()],
         })
@@ -96,7 +96,8 @@ fn steps_and_predictions_are_those_of_a_model_at_every_depth() {
             assert!((loss - expected).abs() < 1e-5, "{sizes:?}: {loss}, not {expected}");
         }
         for (layer, expected) in layers(&q, &network, sizes.len() - 1).iter().zip(&model) {
-            let all = |layer: &Layer| layer.weight.concat().into_iter().chain(layer.bias.clone()).collect::<Vec<_>>();
+            let all =
+                |layer: &DenseWeights| layer.weight.concat().into_iter().chain(layer.bias.clone()).collect::<Vec<_>>();
             let far = all(layer).into_iter().zip(all(expected)).find(|(got, expected)| (got - expected).abs() > 1e-5);
             assert_eq!(far, None, "{sizes:?}");
         }

@@ -20,7 +20,7 @@ fn input_row(inputs: GruInputs, m: usize, s: usize, b: usize) -> usize {
 }
 
 /// Gradients of W, U, b and bu of a member.
-struct Model {
+struct MemberGradients {
     w: [[f64; GATES]; INPUT],
     u: [[f64; GATES]; HIDDEN],
     b: [f64; GATES],
@@ -28,8 +28,15 @@ struct Model {
 }
 
 /// The gradients of member `m`, from the inputs, the saved values and the gradients of the gates.
-fn model(inputs: GruInputs, (after, decay, m): (bool, f64, usize), x: &[f32], saved: &[f32], gates: &[f32]) -> Model {
-    let mut all = Model { w: [[0.0; GATES]; INPUT], u: [[0.0; GATES]; HIDDEN], b: [0.0; GATES], bu: [0.0; HIDDEN] };
+fn model(
+    inputs: GruInputs,
+    (after, decay, m): (bool, f64, usize),
+    x: &[f32],
+    saved: &[f32],
+    gates: &[f32],
+) -> MemberGradients {
+    let mut all =
+        MemberGradients { w: [[0.0; GATES]; INPUT], u: [[0.0; GATES]; HIDDEN], b: [0.0; GATES], bu: [0.0; HIDDEN] };
     for (s, b) in (0..STEPS).flat_map(|s| (0..BATCH).map(move |b| (s, b))) {
         let (at, x_row) = ((m * STEPS + s) * BATCH + b, input_row(inputs, m, s, b));
         let matrix = |i: usize, j: usize| f64::from(saved[(i * MEMBERS * STEPS * BATCH + at) * HIDDEN + j]);

@@ -15,21 +15,19 @@ use nn_ops::{
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use runtime::{AnyQueue, Choice};
 
-use crate::common::open;
+use crate::common::{DeviceTensor, open};
 
 /// Iterations, fewer of a sketched residual on the simulated device, and the first ones, after which nothing may change.
 const ITERATIONS: usize = 1000;
 const SIMULATED_SKETCHES: usize = 250;
 const WARM: usize = 10;
 
-type Device = Tensor<AnyQueue, f32>;
-
 /// Numbers within -1..1.
 fn values(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect()
 }
 
-fn tensor(q: &AnyQueue, shape: &[usize]) -> Device {
+fn tensor(q: &AnyQueue, shape: &[usize]) -> DeviceTensor {
     Tensor::from_values(q, shape, &values(shape.iter().product())).unwrap()
 }
 

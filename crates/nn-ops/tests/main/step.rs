@@ -32,12 +32,12 @@ fn transposed(cols: usize, elements: &[f32]) -> Factor<'_> {
 }
 
 /// A layer's value and running sum of gradients.
-struct Trained {
+struct TrainedParameter {
     value: Vec<f32>,
     velocity: Vec<f32>,
 }
 
-impl Trained {
+impl TrainedParameter {
     fn new(value: &[f32]) -> Self {
         Self { value: value.to_vec(), velocity: vec![0.0; value.len()] }
     }
@@ -68,7 +68,7 @@ fn product(
 }
 
 /// A step of a network's layers, weights and biases, that gives the losses.
-fn step([first, second]: &mut [[Trained; 2]; 2], x: &[f32], y: &[u32]) -> Vec<f32> {
+fn step([first, second]: &mut [[TrainedParameter; 2]; 2], x: &[f32], y: &[u32]) -> Vec<f32> {
     let q = runtime::cpu().expect("a processor");
     let (rows, [inputs, hidden, classes]) = (y.len(), SIZES);
     let weights = row_major(hidden, &first[0].value);
@@ -116,8 +116,8 @@ fn a_step_is_bit_for_bit_what_its_ops_make() {
     let (xs, ys) = batch_on::<_, f32>(&q, 11);
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(6)).unwrap();
     let start = network.tensors(&q, &["a", "b"]).unwrap();
-    let mut layers =
-        ["a", "b"].map(|name| ["weight", "bias"].map(|part| Trained::new(&start[&format!("{name}.{part}")].data)));
+    let mut layers = ["a", "b"]
+        .map(|name| ["weight", "bias"].map(|part| TrainedParameter::new(&start[&format!("{name}.{part}")].data)));
     let mut training = network.training(&q, 11, SGD).unwrap();
     for rows in [11, 4, 11, 11] {
         let (xs, ys) = (xs.at().narrowed(0, 0..rows).unwrap(), ys.at().narrowed(0, 0..rows).unwrap());

@@ -134,7 +134,7 @@ fn what_is_run_often_is_recorded_once_and_replayed() {
 #[test]
 fn a_refused_call_leaves_every_recording() {
     #[derive(Clone, Copy, PartialEq)]
-    enum Part {
+    enum CallPart {
         Build,
         Load,
         Body,
@@ -143,16 +143,16 @@ fn a_refused_call_leaves_every_recording() {
     let q = open(&settings(), Choice::Sim);
     let mut replays: Replays<AnyQueue, usize, [AnyBuf<u32>; 2]> = Replays::new(1);
     // Copies words on the device, unless a part of the call is refused.
-    let mut run = |len: usize, word: u32, refused: Option<Part>| {
-        let outcome = |part: Part| {
+    let mut run = |len: usize, word: u32, refused: Option<CallPart>| {
+        let outcome = |part: CallPart| {
             if refused == Some(part) { Err(BackendError::MixedBackend { op: "refused" }) } else { Ok(()) }
         };
-        let build = |q: &AnyQueue| outcome(Part::Build).and_then(|()| Ok([q.alloc(len)?, q.alloc(len)?]));
+        let build = |q: &AnyQueue| outcome(CallPart::Build).and_then(|()| Ok([q.alloc(len)?, q.alloc(len)?]));
         let load = |q: &AnyQueue, [input, _]: &mut [AnyBuf<u32>; 2]| {
-            outcome(Part::Load).and_then(|()| q.write(&vec![word; len], input.view_mut()))
+            outcome(CallPart::Load).and_then(|()| q.write(&vec![word; len], input.view_mut()))
         };
         let body = |q: &AnyQueue, [input, copied]: &mut [AnyBuf<u32>; 2]| {
-            outcome(Part::Body).and_then(|()| q.copy(input.view(), copied.view_mut()))
+            outcome(CallPart::Body).and_then(|()| q.copy(input.view(), copied.view_mut()))
         };
         let words = replays.run(&q, &len, build, load, body).and_then(|[_, copied]| q.download(copied));
         (words, replays.counts())
@@ -162,7 +162,7 @@ fn a_refused_call_leaves_every_recording() {
     assert_eq!(run(5, 2, None), (Ok(vec![2; 5]), recorded(1)));
     let error = Err(BackendError::MixedBackend { op: "refused" });
     let mut replayed = 1;
-    for (len, part) in [(6, Part::Build), (6, Part::Load), (6, Part::Body), (5, Part::Load)] {
+    for (len, part) in [(6, CallPart::Build), (6, CallPart::Load), (6, CallPart::Body), (5, CallPart::Load)] {
         assert_eq!(run(len, 3, Some(part)), (error.clone(), recorded(replayed)));
         replayed += 1;
         assert_eq!(run(5, 4, None), (Ok(vec![4; 5]), recorded(replayed)));
@@ -170,7 +170,7 @@ fn a_refused_call_leaves_every_recording() {
     // A call that succeeds takes the place.
     assert_eq!(run(6, 5, None), (Ok(vec![5; 6]), ReplayCounts { eager: 2, evicted: 1, ..recorded(replayed) }));
     // A recording that fails leaves no entry: the next run is a first one again.
-    assert_eq!(run(6, 6, Some(Part::Body)).0, error);
+    assert_eq!(run(6, 6, Some(CallPart::Body)).0, error);
     assert_eq!(run(6, 7, None), (Ok(vec![7; 6]), ReplayCounts { eager: 3, evicted: 1, ..recorded(replayed) }));
 }
 

@@ -43,7 +43,7 @@ pub(super) trait Cells {
 }
 
 /// A half in up to three parts, from its lowest bits up.
-type Parts<F> = [F; 3];
+type HalfParts<F> = [F; 3];
 
 /// The sum of `terms`, two or three words, modulo 2^32.
 ///
@@ -102,7 +102,7 @@ const fn widths(turn: u32) -> &'static [u32] {
 }
 
 /// Splits a half into parts. The lowest part is the remainder.
-fn split<C: Cells>(cells: &mut C, half: C::F, widths: &[u32]) -> Parts<C::F> {
+fn split<C: Cells>(cells: &mut C, half: C::F, widths: &[u32]) -> HalfParts<C::F> {
     let mut parts = [half; 3];
     let mut from = 0;
     for (k, &width) in widths.iter().enumerate() {
@@ -115,7 +115,7 @@ fn split<C: Cells>(cells: &mut C, half: C::F, widths: &[u32]) -> Parts<C::F> {
     parts
 }
 
-fn xor_parts<C: Cells>(cells: &mut C, widths: &[u32], a: Parts<C::F>, b: Parts<C::F>) -> Parts<C::F> {
+fn xor_parts<C: Cells>(cells: &mut C, widths: &[u32], a: HalfParts<C::F>, b: HalfParts<C::F>) -> HalfParts<C::F> {
     let mut parts = a;
     for (k, &width) in widths.iter().enumerate() {
         parts[k] = cells.xor(width, a[k], b[k]);
@@ -126,7 +126,7 @@ fn xor_parts<C: Cells>(cells: &mut C, widths: &[u32], a: Parts<C::F>, b: Parts<C
 /// A half of a turned word.
 ///
 /// It has the upper bits of the same half, and above them the lower bits of the other half.
-fn turned<F: BaseValue>(widths: &[u32], same: Parts<F>, other: Parts<F>, turn: u32) -> F {
+fn turned<F: BaseValue>(widths: &[u32], same: HalfParts<F>, other: HalfParts<F>, turn: u32) -> F {
     let mut from = 0;
     let terms = widths.iter().enumerate().map(|(k, &width)| {
         let (part, to) = if from >= turn { (same[k], from - turn) } else { (other[k], from + 16 - turn) };

@@ -23,7 +23,7 @@ use crate::{
         stated::Stated,
         stwo_side::{
             airs::Pair,
-            components::{Elements, components, public_sum},
+            components::{RelationElements, components, public_sum},
         },
     },
     statement::Statement,
@@ -117,7 +117,7 @@ fn compare(statement: &Statement, relations: &[Relation], airs: &Airs<'_>) {
         let mut channel = Blake2sChannel::default();
         channel.mix_u64(seed);
         let challenges = challenges(channel.clone(), relations);
-        let elements = Elements::draw(statement, &mut channel);
+        let elements = RelationElements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
         let mut compare = StwoComparison { airs: airs.0.iter(), channel, sum, challenges };
         for component in &components(statement, &elements, &vec![sum; statement.heights().len()]) {
@@ -159,7 +159,7 @@ fn airs_that_ship_are_those_written_for_the_framework() {
 
         let mut channel = Blake2sChannel::default();
         let challenges = challenges(channel.clone(), stated.relations());
-        let sum = public_sum(&statement, &Elements::draw(&statement, &mut channel)).map_or(QM31::ZERO, ours);
+        let sum = public_sum(&statement, &RelationElements::draw(&statement, &mut channel)).map_or(QM31::ZERO, ours);
         assert!(stated.sums_add_up(&challenges, &[sum]));
         assert!(!stated.sums_add_up(&challenges, &[sum, QM31::U]));
     }

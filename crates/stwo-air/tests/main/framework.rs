@@ -14,7 +14,7 @@ use stwo_air::FrameworkAir;
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 
 use crate::{
-    components::{Elements, components},
+    components::{RelationElements, components},
     interpreter,
     random_point::{Masks, RandomPoint, challenges},
     recorded::{airs, relations},
@@ -96,7 +96,7 @@ fn compare(statement: &Statement) {
         let mut channel = Blake2sChannel::default();
         channel.mix_u64(seed);
         let challenges = challenges(channel.clone(), &relations);
-        let elements = Elements::draw(statement, &mut channel);
+        let elements = RelationElements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
         let preprocessed = statement.preprocessed().len();
         let mut compare = Compare { airs: airs.clone().into_iter(), channel, sum, challenges, preprocessed };

@@ -14,14 +14,15 @@ use crate::{
     committed::{self, file},
     recorded::{Airs, airs, relations},
     stated::Stated,
-    statement::Vector as Line,
+    statement::VectorLine,
     traces::traces,
 };
 
-type Vector = Line<PcsConfig>;
+/// A committed proof and its statement.
+type CommittedProof = VectorLine<PcsConfig>;
 
 /// The vectors, each with its place in the list.
-fn vectors() -> Vec<(u64, Vector)> {
+fn vectors() -> Vec<(u64, CommittedProof)> {
     (0..).zip(committed::vectors()).collect()
 }
 
@@ -60,7 +61,7 @@ impl stark::Statement for Says {
 }
 
 /// Proves and verifies a statement.
-fn proven<Q: StarkOps>(q: &Q, vector: &Vector, statement: Stated, trace: &[TraceColumns]) -> StatementProof {
+fn proven<Q: StarkOps>(q: &Q, vector: &CommittedProof, statement: Stated, trace: &[TraceColumns]) -> StatementProof {
     assert_eq!(statement.relations(), relations(&vector.statement));
     let says = Says { statement, airs: airs(&vector.statement) };
     let mut prover = StatementProver::new(q, Protocol::V2_3, vector.config, &says).unwrap();
@@ -70,7 +71,7 @@ fn proven<Q: StarkOps>(q: &Q, vector: &Vector, statement: Stated, trace: &[Trace
 }
 
 /// Drives a session through the steps of a statement of the vectors.
-fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
+fn driven<Q: StarkOps>(q: &Q, vector: &CommittedProof, seed: u64) -> StatementProof {
     let traces = traces(&vector.statement, seed);
     let components = airs(&vector.statement).iter().map(|(air, places)| Component::new(air, places).unwrap()).collect();
     let [preprocessed, trace] = [&traces.preprocessed, &traces.trace]
@@ -91,7 +92,7 @@ fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
 }
 
 /// Proves a vector's statement; from the traces that its program tries one after the other, if they are random.
-fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
+fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &CommittedProof) {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
     let ours = match Stated::of(&vector.statement).and_then(|stated| stated.evaluated()) {
@@ -121,7 +122,7 @@ fn proofs_on_the_simulated_device_are_those_of_stwo() {
     let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
     let vectors = vectors();
     for kind in ["wide-fibonacci", "selected", "state-machine", "xor"] {
-        let small = |(_, vector): &&(u64, Vector)| {
+        let small = |(_, vector): &&(u64, CommittedProof)| {
             vector.name.starts_with(kind)
                 && vector.statement.heights().into_iter().max() <= Some(5)
                 && vector.config.pow_bits <= 5

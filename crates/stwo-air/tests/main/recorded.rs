@@ -4,7 +4,7 @@ use core_types::air::Relation;
 use stwo_air::FrameworkAir;
 
 use crate::{
-    components::{Elements, evals},
+    components::{RelationElements, evals},
     statement::Statement,
 };
 
@@ -34,10 +34,10 @@ pub(crate) fn airs(statement: &Statement) -> Airs {
     let relations = relations(statement);
     let recorded = |k: usize| {
         if relations.is_empty() {
-            FrameworkAir::new(&evals(statement, &Elements::None)[k])
+            FrameworkAir::new(&evals(statement, &RelationElements::None)[k])
         } else {
             FrameworkAir::with_relations(&relations, |channel| {
-                evals(statement, &Elements::draw(statement, channel)).swap_remove(k)
+                evals(statement, &RelationElements::draw(statement, channel)).swap_remove(k)
             })
         }
     };

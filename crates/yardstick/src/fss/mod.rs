@@ -153,7 +153,7 @@ fn roots(count: u32) -> Vec<Label> {
 }
 
 /// CMP keys of both parties, made on the queue.
-struct CmpBatch {
+struct CmpKeyBatch {
     params: CmpGenParams,
     alphas: AnyBuf<u64>,
     roots: AnyBuf<Label>,
@@ -161,7 +161,7 @@ struct CmpBatch {
     leaves: AnyBuf<u128>,
 }
 
-impl CmpBatch {
+impl CmpKeyBatch {
     fn new(q: &AnyQueue, bits: u32, count: u32) -> Result<Self, LineError> {
         let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
@@ -205,7 +205,7 @@ fn cmp_bytes(bits: u32, count: u32) -> f64 {
 fn cmp_eval(bits: u32, count: u32, at: KeyPoints) -> Line {
     let size = RunSize::streaming("evaluation", f64::from(count) * f64::from(at.points), cmp_bytes(bits, count));
     Line::new(&at.line("cmp_eval_window", bits, count), size, move |q| {
-        let keys = CmpBatch::new(q, bits, count)?;
+        let keys = CmpKeyBatch::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
         let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
@@ -224,7 +224,7 @@ fn cmp_eval_all(bits: u32, count: u32, keys: u32) -> Line {
     let bytes = f64::from(keys) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
     let size = RunSize::streaming("key", f64::from(keys), bytes);
     Line::new(&format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q| {
-        let batch = CmpBatch::new(q, bits, count)?;
+        let batch = CmpKeyBatch::new(q, bits, count)?;
         let CmpGenParams { key, .. } = batch.params;
         let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys, reserved: [0; 3] };
         let mut units = q.zeros::<u128>(blocks as usize * keys as usize)?;
@@ -237,7 +237,7 @@ fn cmp_eval_all(bits: u32, count: u32, keys: u32) -> Line {
 fn cmp_gen(bits: u32, count: u32) -> Line {
     let size = RunSize::computing("key pair", f64::from(count), cmp_bytes(bits, count));
     Line::new(&format!("pfss.cmp_gen({bits})/{count}"), size, move |q| {
-        let mut keys = CmpBatch::new(q, bits, count)?;
+        let mut keys = CmpKeyBatch::new(q, bits, count)?;
         Ok(Box::new(move |q| keys.generate(q)))
     })
 }

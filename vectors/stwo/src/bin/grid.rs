@@ -19,9 +19,9 @@ use stwo_vectors::{
 
 /// Statements with parameters that vary from one to the next.
 #[derive(Default)]
-struct List(Vec<(Statement, PcsConfig)>);
+struct StatementGrid(Vec<(Statement, PcsConfig)>);
 
-impl List {
+impl StatementGrid {
     /// Adds a statement whose quotients have `2^log_degree` coefficients.
     ///
     /// It gets the next parameters.
@@ -45,7 +45,7 @@ fn fibonacci(log_rows: u32, columns: u32) -> Statement {
 }
 
 /// All blowups, fold steps and last layers, each at every other height.
-fn small_fibonacci(list: &mut List) {
+fn small_fibonacci(list: &mut StatementGrid) {
     let folds = |log_rows: u32| {
         (1..=4)
             .flat_map(move |fold_step| (0..=4).map(move |last| (fold_step, last)))
@@ -62,7 +62,7 @@ fn small_fibonacci(list: &mut List) {
 }
 
 fn list() -> Vec<(Statement, PcsConfig)> {
-    let mut list = List::default();
+    let mut list = StatementGrid::default();
     small_fibonacci(&mut list);
     // Work that takes longest.
     for pow_bits in 17..=22 {

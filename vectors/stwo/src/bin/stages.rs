@@ -17,7 +17,7 @@ use std::{
 
 use stwo_vectors::{
     timed::{fibonacci::Fibonacci, permutations::Permutations},
-    witness::trace::Column,
+    witness::trace::TraceColumn,
 };
 use tracing::{
     Event, Metadata, Subscriber,
@@ -64,7 +64,7 @@ impl Subscriber for Clock {
 }
 
 /// Times proofs, after one that is not counted, and prints medians.
-fn time(rounds: u32, trace: impl Fn() -> Vec<Column>, prove: impl Fn(Vec<Column>)) {
+fn time(rounds: u32, trace: impl Fn() -> Vec<TraceColumn>, prove: impl Fn(Vec<TraceColumn>)) {
     let mut by_stage: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for round in 0..=rounds {
         let trace = trace();

@@ -17,9 +17,9 @@ use stwo_constraint_framework::FrameworkComponent;
 
 use crate::{
     components::VectorEval,
-    prove::{Columns, Scheme, commit, prove_in, twiddles},
+    prove::{ColumnEvaluations, Scheme, commit, prove_in, twiddles},
     statement::Statement,
-    witness::trace::Column,
+    witness::trace::TraceColumn,
 };
 
 /// What all proofs of one size on one backend share.
@@ -39,7 +39,7 @@ where
     }
 
     /// Makes a proof, and drops it.
-    pub fn prove(&self, trace: Columns<B>) {
+    pub fn prove(&self, trace: ColumnEvaluations<B>) {
         let mut scheme = Scheme::new(PcsConfig::default(), &self.twiddles);
         scheme.set_store_polynomials_coefficients();
         let (proof, _) = prove_in(
@@ -72,13 +72,13 @@ impl Fibonacci {
     }
 
     /// The trace, which a proof uses up.
-    pub fn trace(&self) -> Vec<Column> {
+    pub fn trace(&self) -> Vec<TraceColumn> {
         let domain = CanonicCoset::new(self.columns[0].length.ilog2()).circle_domain();
         self.columns.iter().map(|column| CircleEvaluation::new(domain, column.clone())).collect()
     }
 
     /// Makes a proof, and drops it.
-    pub fn prove(&self, trace: Vec<Column>) {
+    pub fn prove(&self, trace: Vec<TraceColumn>) {
         self.prover.prove(trace);
     }
 }

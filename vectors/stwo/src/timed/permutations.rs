@@ -12,21 +12,21 @@ use stwo::prover::{
 use stwo_constraint_framework::{LogupTraceGenerator, Relation};
 
 use crate::{
-    components::Elements,
+    components::RelationElements,
     prove::{Scheme, commit, prove_in, twiddles},
     statement::Statement,
-    witness::trace::{Column, column, permutations},
+    witness::trace::{TraceColumn, column, permutations},
 };
 
 /// What all proofs of one chain share.
 pub struct Permutations {
     statement: Statement,
     log_rows: u32,
-    trace: Vec<Column>,
+    trace: Vec<TraceColumn>,
     /// The outputs of the permutations.
     ///
     /// They are given because stwo's own example retains them from trace generation.
-    made: Vec<Column>,
+    made: Vec<TraceColumn>,
     twiddles: TwiddleTree<SimdBackend>,
 }
 
@@ -47,12 +47,12 @@ impl Permutations {
     }
 
     /// The trace, which a proof uses up.
-    pub fn trace(&self) -> Vec<Column> {
+    pub fn trace(&self) -> Vec<TraceColumn> {
         self.trace.clone()
     }
 
     /// Makes a proof.
-    pub fn prove(&self, trace: Vec<Column>) -> StarkProof<Blake2sMerkleHasher> {
+    pub fn prove(&self, trace: Vec<TraceColumn>) -> StarkProof<Blake2sMerkleHasher> {
         let mut scheme = Scheme::new(PcsConfig::default(), &self.twiddles);
         scheme.set_store_polynomials_coefficients();
         let (proof, _) = prove_in(
@@ -68,8 +68,8 @@ impl Permutations {
     /// The interaction columns and the claimed sum.
     ///
     /// The columns pair the inputs and outputs of a permutation.
-    fn look_ups(&self, elements: &Elements) -> (Vec<Column>, Vec<SecureField>) {
-        let Elements::Sixteen(states) = elements else { panic!("challenges of another statement") };
+    fn look_ups(&self, elements: &RelationElements) -> (Vec<TraceColumn>, Vec<SecureField>) {
+        let RelationElements::Sixteen(states) = elements else { panic!("challenges of another statement") };
         let _span = tracing::info_span!("Interaction columns").entered();
         let taken: [_; 16] = std::array::from_fn(|k| &self.trace[k].values.data);
         let made: [_; 16] = std::array::from_fn(|k| &self.made[k].values.data);

@@ -10,9 +10,9 @@ use crate::{
 
 /// Rows of numbers, by column.
 #[derive(Default)]
-struct Columns(Vec<Vec<BaseField>>);
+struct TableColumns(Vec<Vec<BaseField>>);
 
-impl Columns {
+impl TableColumns {
     fn push(&mut self, row: Vec<u32>) {
         self.0.resize(row.len(), Vec::new());
         self.0.iter_mut().zip(row).for_each(|(column, word)| column.push(BaseField::from(word)));
@@ -77,9 +77,9 @@ impl Row {
 
 /// The rows of a message of `2^log_blocks` blocks, and its digest.
 pub fn hash(log_blocks: u32) -> (Rows, [u32; 8]) {
-    let mut compressions = Columns::default();
-    let mut rounds = [Columns::default(), Columns::default()];
-    let mut places = Columns::default();
+    let mut compressions = TableColumns::default();
+    let mut rounds = [TableColumns::default(), TableColumns::default()];
+    let mut places = TableColumns::default();
     let mut xors = Vec::new();
     let mut chain = IV;
     chain[0] ^= 0x0101_0020;
@@ -134,7 +134,7 @@ pub fn hash(log_blocks: u32) -> (Rows, [u32; 8]) {
     }
     let mut preprocessed = places.0;
     for low in [5, 4] {
-        let mut table = Columns::default();
+        let mut table = TableColumns::default();
         (0..1u32 << (2 * low)).for_each(|row| {
             let (a, b) = (row >> low, row % (1 << low));
             table.push(vec![a, b, a ^ b]);

@@ -15,16 +15,20 @@ use stwo_constraint_framework::{
 };
 
 use crate::{
-    components::{Elements, evals},
+    components::{RelationElements, evals},
     statement::Statement,
     witness::rows::Rows,
-    witness::trace::Column,
+    witness::trace::TraceColumn,
 };
 
 /// The interaction columns of a statement and the claimed sums.
 ///
 /// There are none without look-ups.
-pub fn interaction(statement: &Statement, elements: &Elements, rows: &Rows) -> (Vec<Column>, Vec<SecureField>) {
+pub fn interaction(
+    statement: &Statement,
+    elements: &RelationElements,
+    rows: &Rows,
+) -> (Vec<TraceColumn>, Vec<SecureField>) {
     let names: Vec<_> = statement.preprocessed().into_iter().map(|(name, _)| name).collect();
     let (mut columns, mut sums) = (Vec::new(), Vec::new());
     for (eval, trace) in evals(statement, elements).iter().zip(&rows.trace) {

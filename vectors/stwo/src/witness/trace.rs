@@ -17,7 +17,7 @@ use crate::{
     witness::rows::Rows,
 };
 
-pub type Column = CircleEvaluation<SimdBackend, BaseField, BitReversedOrder>;
+pub type TraceColumn = CircleEvaluation<SimdBackend, BaseField, BitReversedOrder>;
 
 /// Words that look random and are the same in each run.
 pub struct Words(u64);
@@ -40,14 +40,14 @@ impl Words {
 }
 
 /// A column from its rows.
-pub fn column(mut rows: Vec<BaseField>) -> Column {
+pub fn column(mut rows: Vec<BaseField>) -> TraceColumn {
     bit_reverse_coset_to_circle_domain_order(&mut rows);
     let log_rows = rows.len().ilog2();
     CircleEvaluation::new(CanonicCoset::new(log_rows).circle_domain(), BaseColumn::from_iter(rows))
 }
 
 /// Columns from their rows.
-pub fn columns<'r>(rows: impl IntoIterator<Item = &'r Vec<BaseField>>) -> Vec<Column> {
+pub fn columns<'r>(rows: impl IntoIterator<Item = &'r Vec<BaseField>>) -> Vec<TraceColumn> {
     rows.into_iter().cloned().map(column).collect()
 }
 

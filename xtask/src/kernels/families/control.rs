@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{ExpectedResults, Kernel},
+        sample::{ExpectedResults, SampleKernel},
         tape::{INTEGER, IntOp, Operation as _, StepOperands, apply, word},
     },
-    Parts, THREADS, columns, function, place,
+    SampleParts, THREADS, columns, function, place,
 };
 
 /// Levels of statements inside others.
@@ -70,7 +70,7 @@ enum ControlStatement {
 }
 
 /// A random program and its results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     let variables = 2 + random.below(3);
     let mut statements = vec![looping(random, variables, DEPTH)];
     statements.push(conditional(random, variables, DEPTH - 1));
@@ -84,7 +84,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     statements.iter().for_each(|statement| statement.write(0, &mut lines));
     lines.extend((0..variables).map(|variable| format!("to({}, x{variable});", place(variable as u32))));
     let expected = ExpectedResults::Words { words: columns(&results) };
-    let kernel = Kernel::alone("thread", THREADS, columns(&rows), expected);
+    let kernel = SampleKernel::alone("thread", THREADS, columns(&rows), expected);
     Ok((function("thread", "Changes the words of thread `i`.", &lines), vec![kernel]))
 }
 

@@ -9,11 +9,11 @@ use super::{
         random::Random,
         tape::{TRANSCENDENTAL, Tape},
     },
-    FloatProgram, Parts,
+    FloatProgram, SampleParts,
 };
 
 /// A random program and its results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     let inputs = 2 + random.below(3) as u32;
     let steps = 8 + random.below(9);
     let write = |random: &mut Random| Tape::random(random, &TRANSCENDENTAL, inputs, steps, 2);

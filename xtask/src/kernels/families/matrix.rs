@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 use super::{
     super::{
         random::Random,
-        sample::Kernel,
+        sample::SampleKernel,
         tape::{Bounded, ELEMENTARY, FloatOp, Tape, number},
     },
-    PROGRAMS, Parts, floats, function,
+    PROGRAMS, SampleParts, floats, function,
 };
 
 /// Shape and layout of a product.
@@ -23,7 +23,7 @@ struct MatrixProduct {
 }
 
 /// A random shape and program, and their results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     let mut extent = || 5 + random.below(12) as u32;
     let (rows, columns, inner) = (extent(), extent(), extent());
     let transposed = [(); 2].map(|()| random.chance(50));
@@ -35,7 +35,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
         let results: Option<Vec<_>> = sums.iter().map(|&sum| tape.evaluate(&[sum])).collect();
         if let Some(results) = results {
             let from = from.into_iter().map(f32::to_bits).collect();
-            let kernel = Kernel::alone("thread", rows * columns, from, floats(&results));
+            let kernel = SampleKernel::alone("thread", rows * columns, from, floats(&results));
             return Ok((product.text(&tape), vec![kernel]));
         }
     }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     random::Random,
-    sample::{ExpectedResults, Kernel, KernelSample},
+    sample::{ExpectedResults, KernelSample, SampleKernel},
     tape::{Bounded, FloatOp, Operation, Tape, number},
 };
 
@@ -31,11 +31,11 @@ pub(super) struct KernelFamily {
     pub(super) name: &'static str,
     /// What its kernels compute, for the help.
     pub(super) about: &'static str,
-    generate: fn(&mut Random) -> Result<Parts>,
+    generate: fn(&mut Random) -> Result<SampleParts>,
 }
 
 /// The functions of a sample, and its kernels.
-type Parts = (String, Vec<Kernel>);
+type SampleParts = (String, Vec<SampleKernel>);
 
 /// All families.
 pub(super) const FAMILIES: [KernelFamily; 7] = [
@@ -144,8 +144,8 @@ impl FloatProgram {
     }
 
     /// The kernel that runs it, and its function.
-    fn alone(&self, function: &'static str, about: &str) -> Parts {
-        let kernel = Kernel::alone(function, THREADS, words(&self.inputs), floats(&self.results));
+    fn alone(&self, function: &'static str, about: &str) -> SampleParts {
+        let kernel = SampleKernel::alone(function, THREADS, words(&self.inputs), floats(&self.results));
         (elementwise(function, about, &self.tape), vec![kernel])
     }
 }

@@ -5,17 +5,17 @@ use anyhow::{Result, bail};
 use super::{
     super::{
         random::Random,
-        sample::Kernel,
+        sample::SampleKernel,
         tape::{Bounded, FloatOp, SMOOTH, Tape, backward, gradient, number},
     },
-    FloatProgram, PROGRAMS, Parts, THREADS, elementwise, floats, words,
+    FloatProgram, PROGRAMS, SampleParts, THREADS, elementwise, floats, words,
 };
 
 /// How far the two ways to compute a gradient in f64 may be apart, relative to it or to 1.
 const APART: f64 = 1e-9;
 
 /// A random function with its gradients, and their results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     for _ in 0..PROGRAMS {
         let inputs = 2 + random.below(3) as u32;
         let steps = 5 + random.below(6);
@@ -25,7 +25,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
         let Some(gradients) = gradients(&forward, &backward, &incoming)? else { continue };
         let mut rows = forward.inputs.clone();
         rows.iter_mut().zip(&incoming).for_each(|(row, &incoming)| row.push(incoming));
-        let kernel = Kernel::alone("backward", THREADS, words(&rows), floats(&gradients));
+        let kernel = SampleKernel::alone("backward", THREADS, words(&rows), floats(&gradients));
         let (text, mut kernels) = forward.alone("forward", "A function of the numbers of thread `i`.");
         kernels.push(kernel);
         let about = "The gradients of the numbers of thread `i`, from the gradient of the result.";

@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{BLOCK, Cooperation, ExpectedResults, Kernel},
+        sample::{BLOCK, Cooperation, ExpectedResults, SampleKernel},
         tape::{Bounded, FloatOp, INTEGER, IntOp, Operation, SMOOTH, Tape, word},
     },
-    FloatProgram, Parts, columns, floats, place, words,
+    FloatProgram, SampleParts, columns, floats, place, words,
 };
 
 /// Threads of a kernel on words: four full blocks and a part of one.
@@ -33,7 +33,7 @@ const COMBINATIONS: [Combination; 6] = [
 ];
 
 /// A random reduction or histogram, and its results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     match random.below(4) {
         0 => sums_of_floats(random),
         1 => Ok(histogram(random)),
@@ -72,7 +72,7 @@ fn combine(neutral: u32, expression: &str) -> String {
 }
 
 /// Words combined by each block, and perhaps by all.
-fn reduction(random: &mut Random) -> Parts {
+fn reduction(random: &mut Random) -> SampleParts {
     let Combination { op, neutral, atomic } = random.of(&COMBINATIONS);
     let (tape, rows, terms) = terms(random);
     let all = |terms: &[u32]| terms.iter().fold(neutral, |sum, &term| op.evaluate(&[sum, term]));
@@ -83,11 +83,11 @@ fn reduction(random: &mut Random) -> Parts {
     let expression = op.text(&["a".to_owned(), "b".to_owned()]);
     let text = format!("{}\n{}", term(&tape), combine(neutral, &expression));
     let expected = ExpectedResults::Words { words };
-    (text, vec![Kernel { function: "reduce", cooperation, threads: THREADS, from: columns(&rows), expected }])
+    (text, vec![SampleKernel { function: "reduce", cooperation, threads: THREADS, from: columns(&rows), expected }])
 }
 
 /// A count of the terms in each of a few bins.
-fn histogram(random: &mut Random) -> Parts {
+fn histogram(random: &mut Random) -> SampleParts {
     let bins = random.of(&[5, 16, 31, 64]);
     let (tape, rows, terms) = terms(random);
     let mut words = vec![0; bins as usize];
@@ -98,18 +98,18 @@ fn histogram(random: &mut Random) -> Parts {
     );
     let expected = ExpectedResults::Words { words };
     let cooperation = Cooperation::Histogram;
-    (text, vec![Kernel { function: "count", cooperation, threads: THREADS, from: columns(&rows), expected }])
+    (text, vec![SampleKernel { function: "count", cooperation, threads: THREADS, from: columns(&rows), expected }])
 }
 
 /// Floats added by each block in the order of a tree.
-fn sums_of_floats(random: &mut Random) -> Result<Parts> {
+fn sums_of_floats(random: &mut Random) -> Result<SampleParts> {
     let write = |random: &mut Random| Tape::random(random, &SMOOTH, 2, 5, 1);
     let program = FloatProgram::find(random, write)?;
     let terms: Vec<Bounded> = program.results.iter().map(|results| results[0]).collect();
     let sums: Vec<Vec<Bounded>> = terms.chunks(BLOCK as usize).map(|terms| vec![tree(terms)]).collect();
     let add = FloatOp::Add.text(&["f32::from_bits(a)".to_owned(), "f32::from_bits(b)".to_owned()]);
     let text = format!("{}\n{}", term(&program.tape), combine(0, &format!("({add}).to_bits()")));
-    let kernel = Kernel {
+    let kernel = SampleKernel {
         function: "sum",
         cooperation: Cooperation::Blocks,
         threads: terms.len() as u32,

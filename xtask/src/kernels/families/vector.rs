@@ -7,14 +7,14 @@ use super::{
         random::Random,
         tape::{FloatOp, Tape},
     },
-    FloatProgram, Parts,
+    FloatProgram, SampleParts,
 };
 
 /// Vectors that each thread reads.
 const VECTORS: usize = 3;
 
 /// A random program and its results.
-pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+pub(super) fn generate(random: &mut Random) -> Result<SampleParts> {
     let components = 2 + random.below(3);
     let program = FloatProgram::find(random, |random| write(random, components))?;
     Ok(program.alone("thread", &format!("Combines vectors of {components} components of thread `i`.")))

@@ -13,7 +13,7 @@ pub(super) use self::{
     decoder::TextDecoder,
     model::{BYTES, TextModel},
 };
-use crate::files::Named;
+use crate::files::NamedFile;
 
 /// A transformer over the bytes of text files.
 ///
@@ -31,7 +31,7 @@ enum TextCommand {
 
 impl TextArgs {
     /// The files that the command names.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
         match &self.command {
             TextCommand::Train(args) => args.files(),
         }

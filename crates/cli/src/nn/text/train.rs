@@ -16,7 +16,7 @@ use runtime::{AnyQueue, Choice, Domain};
 use super::{corpus::Corpus, model::TextShape, training::TextTraining};
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     nn::{
         history::TrainingHistory,
         saved::{SEPARATOR, TrainingFile},
@@ -97,11 +97,11 @@ pub(super) struct TextTrainArgs {
 
 impl TextTrainArgs {
     /// The files that it reads and writes.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        let texts = self.texts.iter().map(|path| Named::read("FILE", path));
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        let texts = self.texts.iter().map(|path| NamedFile::read("FILE", path));
         let others = [("--checkpoint", &self.checkpoint), ("--history", &self.history)];
-        let others = others.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
-        texts.chain([Named::written("--out", &self.out)]).chain(others).collect()
+        let others = others.into_iter().filter_map(|(by, path)| Some(NamedFile::written(by, path.as_deref()?)));
+        texts.chain([NamedFile::written("--out", &self.out)]).chain(others).collect()
     }
 
     fn shape(&self) -> Result<TextShape, UsageError> {
@@ -327,14 +327,14 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TextTrainCommand {
         #[command(flatten)]
         args: TextTrainArgs,
     }
 
     fn parsed(more: &[&str]) -> TextTrainArgs {
         let line = ["trefoil", "text", "--out", "model"];
-        Line::parse_from(line.iter().chain(more)).args
+        TextTrainCommand::parse_from(line.iter().chain(more)).args
     }
 
     #[test]

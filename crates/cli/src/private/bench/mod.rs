@@ -24,7 +24,7 @@ use self::{
 };
 use super::{advance, model::ModelArg, steps_bar};
 use crate::{
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
 };
 
@@ -69,12 +69,12 @@ pub(crate) struct PfssBenchArgs {
 
 impl PfssBenchArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
         let model = match &self.model {
             ModelArg::Known(_) => None,
-            ModelArg::File(path) => Some(Named::read("--model", path)),
+            ModelArg::File(path) => Some(NamedFile::read("--model", path)),
         };
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
         [model, json].into_iter().flatten().collect()
     }
 }

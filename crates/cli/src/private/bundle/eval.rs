@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     exit::UsageError,
-    files::Named,
+    files::NamedFile,
     output::OutputFile,
     private::{LimitArgs, accept, advance, kind::KeyPathKind, steps_bar},
 };
@@ -67,10 +67,10 @@ pub(crate) struct EvalArgs {
 
 impl EvalArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
-        let input = Some(Named::read("--input", &self.input));
-        let out = self.out.as_deref().map(|path| Named::written("--out", path));
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
+        let input = Some(NamedFile::read("--input", &self.input));
+        let out = self.out.as_deref().map(|path| NamedFile::written("--out", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
         [input, out, json].into_iter().flatten().collect()
     }
 }

@@ -22,7 +22,7 @@ use self::{
     pool::Pool,
 };
 use super::LimitArgs;
-use crate::{exit::UsageError, files::Named, output::OutputFile};
+use crate::{exit::UsageError, files::NamedFile, output::OutputFile};
 
 /// The most clients at once.
 const MAX_AT_ONCE: i64 = 64;
@@ -72,10 +72,10 @@ pub(crate) struct ServeArgs {
 
 impl ServeArgs {
     /// The files that it reads and writes.
-    pub(crate) fn files(&self) -> Vec<Named<'_>> {
-        let weights = Some(Named::read("--weights", &self.weights));
-        let log = self.log.as_deref().map(|path| Named::written("--log", path));
-        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+    pub(crate) fn files(&self) -> Vec<NamedFile<'_>> {
+        let weights = Some(NamedFile::read("--weights", &self.weights));
+        let log = self.log.as_deref().map(|path| NamedFile::written("--log", path));
+        let json = self.json.as_deref().map(|path| NamedFile::written("--json", path));
         [weights, log, json].into_iter().flatten().collect()
     }
 }

@@ -82,16 +82,16 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct ConfigCommand {
         #[command(flatten)]
         config: ConfigArgs,
     }
 
     #[test]
     fn the_ends_of_each_range_are_those_of_proofs_and_help_shows_them() {
-        let help = <Line as clap::CommandFactory>::command().render_long_help().to_string();
+        let help = <ConfigCommand as clap::CommandFactory>::command().render_long_help().to_string();
         let valid = |option: &str, value: u32| {
-            let line = Line::try_parse_from(["proof", option, &value.to_string()]);
+            let line = ConfigCommand::try_parse_from(["proof", option, &value.to_string()]);
             line.map(|line| line.config.config().validate()).map_err(|error| error.to_string())
         };
         for (option, least, most) in [
@@ -112,8 +112,8 @@ mod tests {
                 assert!(refused.contains(&format!("expected a whole number of {range}")), "{refused}");
             }
         }
-        assert_eq!(security(&Line::parse_from(["proof"]).config.config()), 96);
-        let old = Line::parse_from(["proof", "--blowup", "3"]).config;
+        assert_eq!(security(&ConfigCommand::parse_from(["proof"]).config.config()), 96);
+        let old = ConfigCommand::parse_from(["proof", "--blowup", "3"]).config;
         assert_eq!(old.config().fri_config.log_blowup_factor, 3);
         assert!(!help.contains("--blowup"), "{help}");
     }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     exit::{UsageError, note},
-    files::Named,
+    files::NamedFile,
     output::{OutputFile, print},
     queue::open,
 };
@@ -75,8 +75,8 @@ pub(crate) struct ScaleArgs {
 
 impl ScaleArgs {
     /// The files that it names.
-    pub(super) fn files(&self) -> Vec<Named<'_>> {
-        self.html.as_deref().map(|path| Named::written("--html", path)).into_iter().collect()
+    pub(super) fn files(&self) -> Vec<NamedFile<'_>> {
+        self.html.as_deref().map(|path| NamedFile::written("--html", path)).into_iter().collect()
     }
 }
 

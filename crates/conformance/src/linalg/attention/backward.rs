@@ -5,7 +5,7 @@ use core_types::params::attention::AttentionParams;
 use half::{bf16, f16};
 
 use super::{
-    Pass,
+    AttentionPass,
     forward::{EMPTY, ROWS, dropout, drops, layouts, sized},
     gradient_bound, masks,
     model::{Problem, packed},
@@ -19,20 +19,20 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (number, [queries, keys, dim]) in ROWS.into_iter().enumerate() {
         let (name, sizes) = (format!("{queries} queries, {keys} keys of {dim}"), [1, 2, 1, queries, keys, dim]);
-        cases.push(Case::new(format!("f32, {name}"), move |q| sized::<f32>(q, Pass::Backward, sizes)));
+        cases.push(Case::new(format!("f32, {name}"), move |q| sized::<f32>(q, AttentionPass::Backward, sizes)));
         // 16-bit types differ in the products alone.
         cases.push(match number % 2 {
-            0 => Case::new(format!("f16, {name}"), move |q| sized::<f16>(q, Pass::Backward, sizes)),
-            _ => Case::new(format!("bf16, {name}"), move |q| sized::<bf16>(q, Pass::Backward, sizes)),
+            0 => Case::new(format!("f16, {name}"), move |q| sized::<f16>(q, AttentionPass::Backward, sizes)),
+            _ => Case::new(format!("bf16, {name}"), move |q| sized::<bf16>(q, AttentionPass::Backward, sizes)),
         });
     }
-    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, Pass::Backward, sizes))));
-    cases.extend(layouts(Pass::Backward));
-    cases.extend(masks::cases(Pass::Backward));
+    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, AttentionPass::Backward, sizes))));
+    cases.extend(layouts(AttentionPass::Backward));
+    cases.extend(masks::cases(AttentionPass::Backward));
     cases.push(Case::new("dropout by the record of an optimizer", |q| {
-        drops::<f32>(q, Pass::Backward, 0.5, 0, Some([u64::MAX, 7]))
+        drops::<f32>(q, AttentionPass::Backward, 0.5, 0, Some([u64::MAX, 7]))
     }));
-    cases.extend(typed!("NaN and infinity in keys that no query reads", unread(Pass::Backward)));
+    cases.extend(typed!("NaN and infinity in keys that no query reads", unread(AttentionPass::Backward)));
     for (name, operand) in [("query", "q"), ("key", "k"), ("value", "v"), ("gradient", "g")] {
         cases.extend(typed!(format!("NaN in a {name} that others do not read"), read_by_others(operand)));
     }

@@ -7,7 +7,7 @@ use core_types::params::{
 };
 
 use super::{
-    Pass, batches, hold_forward,
+    AttentionPass, batches, hold_forward,
     model::{AttentionSizes, Problem, covered, packed, rows, start},
     run_forward,
 };
@@ -100,22 +100,22 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for [queries, keys, dim] in ROWS {
         let name = format!("{queries} queries, {keys} keys of {dim}");
-        cases.extend(typed!(name, sized(Pass::Forward, [1, 2, 1, queries, keys, dim])));
+        cases.extend(typed!(name, sized(AttentionPass::Forward, [1, 2, 1, queries, keys, dim])));
     }
     for batch in batches() {
         let sizes = [batch as u64, 1, 1, 1, 2, 1];
-        let case = Case::new(format!("{batch} batches"), move |q| sized::<f32>(q, Pass::Forward, sizes));
+        let case = Case::new(format!("{batch} batches"), move |q| sized::<f32>(q, AttentionPass::Forward, sizes));
         // A simulated device computes a whole tile for each batch.
         cases.push(if batch > 64 { case.on_elements(1 << 17) } else { case });
     }
     for (name, sizes) in EMPTY {
-        cases.extend(typed!(name, sized(Pass::Forward, sizes)));
+        cases.extend(typed!(name, sized(AttentionPass::Forward, sizes)));
     }
-    cases.extend(layouts(Pass::Forward));
+    cases.extend(layouts(AttentionPass::Forward));
     cases.extend(typed!("keys and values that batches and heads share", shared()));
     for (number, steps) in [[3, 2], [u64::from(u32::MAX), 1 << 32], [u64::MAX, 7]].into_iter().enumerate() {
         let name = format!("dropout by the record of an optimizer, {number}");
-        cases.push(Case::new(name, move |q| drops::<f32>(q, Pass::Forward, 0.5, 0, Some(steps))));
+        cases.push(Case::new(name, move |q| drops::<f32>(q, AttentionPass::Forward, 0.5, 0, Some(steps))));
     }
     cases.extend(typed!("a batch or a head alone", alone(5, 70)));
     cases.extend(typed!("a batch or a head alone, one query", alone(1, 530)));
@@ -124,7 +124,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// Cases of groups of heads, of placements, and of dropout.
-pub(super) fn layouts(pass: Pass) -> Vec<Case> {
+pub(super) fn layouts(pass: AttentionPass) -> Vec<Case> {
     let mut cases = Vec::new();
     for [batch, heads, kv_heads] in GROUPS {
         let name = format!("{batch} batches, {heads} heads on {kv_heads}");
@@ -139,11 +139,11 @@ pub(super) fn layouts(pass: Pass) -> Vec<Case> {
     cases
 }
 
-pub(super) fn sized<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+pub(super) fn sized<T: Real>(q: &Conditioned, pass: AttentionPass, sizes: AttentionSizes) -> Result<(), Failure> {
     pass.hold::<T>(q, &Problem::new(packed(sizes), 1))
 }
 
-fn placed<T: Real>(q: &Conditioned, pass: Pass, placement: Placement) -> Result<(), Failure> {
+fn placed<T: Real>(q: &Conditioned, pass: AttentionPass, placement: Placement) -> Result<(), Failure> {
     pass.hold::<T>(q, &Problem::new(placement.params([2, 4, 2, 5, 9, 7]), 2))?;
     pass.hold::<T>(q, &Problem::new(placement.params([2, 2, 1, 4, 7, 16]), 3))
 }
@@ -151,7 +151,7 @@ fn placed<T: Real>(q: &Conditioned, pass: Pass, placement: Placement) -> Result<
 /// Dropout that counts weights from `first` on, after the given steps of an optimizer.
 pub(super) fn drops<T: Real>(
     q: &Conditioned,
-    pass: Pass,
+    pass: AttentionPass,
     p: f64,
     first: u64,
     steps: Option<[u64; 2]>,

@@ -4,7 +4,7 @@ use backend_api::Real;
 use core_types::params::attention::{AttentionParams, HeadStrides};
 
 use super::{
-    InputSource, Pass,
+    AttentionPass, InputSource,
     forward::dropout,
     hold_forward,
     model::{AttentionSizes, Problem, covered, packed, rows, start},
@@ -99,7 +99,7 @@ pub(super) fn spoilt_by_mask(sizes: AttentionSizes, additive: bool, bad: f32) ->
     problem
 }
 
-pub(super) fn cases(pass: Pass) -> Vec<Case> {
+pub(super) fn cases(pass: AttentionPass) -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, shape) in MASK_SHAPES {
         for (kind, additive) in [("a keep", false), ("an additive", true)] {
@@ -117,7 +117,7 @@ pub(super) fn cases(pass: Pass) -> Vec<Case> {
         cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(pass, sizes)));
         cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(pass, sizes)));
     }
-    if matches!(pass, Pass::Forward) {
+    if matches!(pass, AttentionPass::Forward) {
         for first in [60, 64, 130, 256, 290] {
             cases.push(Case::new(format!("the first {first} keys are left out"), move |q| late(q, first)));
         }
@@ -126,14 +126,14 @@ pub(super) fn cases(pass: Pass) -> Vec<Case> {
 }
 
 /// All masks at once.
-fn all<T: Real>(q: &Conditioned, pass: Pass, additive: bool) -> Result<(), Failure> {
-    let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(Pass::Forward.sizes()) };
+fn all<T: Real>(q: &Conditioned, pass: AttentionPass, additive: bool) -> Result<(), Failure> {
+    let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(AttentionPass::Forward.sizes()) };
     let problem = MaskShape::Full.problem(additive, params);
     pass.hold::<T>(q, &Problem { key_lens: Some(vec![17, 15]), ..problem })
 }
 
 /// All masks at once, and dropout.
-fn all_with_dropout<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+fn all_with_dropout<T: Real>(q: &Conditioned, pass: AttentionPass, sizes: AttentionSizes) -> Result<(), Failure> {
     let params = AttentionParams { causal: 1, causal_offset: 3, dropout: dropout(0.5, 5), ..packed(sizes) };
     let keys = params.keys as u32;
     [false, true].iter().try_for_each(|&additive| {
@@ -142,13 +142,13 @@ fn all_with_dropout<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes)
     })
 }
 
-fn spoilt<T: Real>(q: &Conditioned, pass: Pass, sizes: AttentionSizes) -> Result<(), Failure> {
+fn spoilt<T: Real>(q: &Conditioned, pass: AttentionPass, sizes: AttentionSizes) -> Result<(), Failure> {
     pass.hold::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
     pass.hold::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }
 
 /// Causal masks under which some queries read no key or all.
-fn diagonals<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
+fn diagonals<T: Real>(q: &Conditioned, pass: AttentionPass) -> Result<(), Failure> {
     let shifts = [-3, -1, 0, 4, 100, i64::MIN, i64::MAX].map(|shift| ([1, 2, 1, 5, 9, 4], shift));
     let long = [
         ([1, 1, 1, 33, 70, 4], 37),
@@ -165,7 +165,7 @@ fn diagonals<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
 }
 
 /// Five batches with numbers of keys below and above nine.
-fn lengths<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
+fn lengths<T: Real>(q: &Conditioned, pass: AttentionPass) -> Result<(), Failure> {
     let problem = Problem::new(packed([5, 2, 1, 3, 9, 8]), 13);
     pass.hold::<T>(q, &Problem { key_lens: Some(vec![0, 1, 6, 9, u32::MAX]), ..problem })
 }

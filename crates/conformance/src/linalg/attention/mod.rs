@@ -24,7 +24,7 @@ use crate::{Buf, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut forward = forward::cases();
-    forward.extend(masks::cases(Pass::Forward));
+    forward.extend(masks::cases(AttentionPass::Forward));
     forward.extend(special::cases());
     vec![
         OpSpec { op: "linalg.attention", cases: forward },
@@ -36,12 +36,12 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// A pass of attention.
 #[derive(Clone, Copy)]
-enum Pass {
+enum AttentionPass {
     Forward,
     Backward,
 }
 
-impl Pass {
+impl AttentionPass {
     /// Sizes of a problem with dropout or with a mask of any shape.
     fn sizes(self) -> AttentionSizes {
         match self {

@@ -4,7 +4,7 @@ use backend_api::Real;
 use core_types::params::attention::AttentionParams;
 
 use super::{
-    Pass, hold_forward,
+    AttentionPass, hold_forward,
     masks::spoilt_by_mask,
     model::{AttentionSizes, Problem, packed, start},
     rounding, run_forward,
@@ -13,7 +13,7 @@ use crate::{Case, Conditioned, Failure, spec::typed};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    cases.extend(typed!("NaN and infinity in keys that no query reads", unread(Pass::Forward)));
+    cases.extend(typed!("NaN and infinity in keys that no query reads", unread(AttentionPass::Forward)));
     cases.extend(typed!("NaN and infinity in keys that other queries read", read_by_others()));
     cases.extend(typed!("NaN in a query", bad_query()));
     for sizes in WHOLE {
@@ -54,7 +54,7 @@ fn spoilt_past_lengths([queries, keys, dim]: [u64; 3], bad: f32) -> Problem {
     problem
 }
 
-pub(super) fn unread<T: Real>(q: &Conditioned, pass: Pass) -> Result<(), Failure> {
+pub(super) fn unread<T: Real>(q: &Conditioned, pass: AttentionPass) -> Result<(), Failure> {
     for bad in [f32::NAN, f32::INFINITY] {
         for sizes in [[5, 9, 8], [5, 70, 8]] {
             pass.hold::<T>(q, &spoilt_past_lengths(sizes, bad))?;

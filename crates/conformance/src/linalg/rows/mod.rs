@@ -11,7 +11,7 @@ use super::{
     batches,
     model::{InputSource, narrow, wide as single},
 };
-use crate::{Buf, Conditioned, Failure, OpSpec, list::List as _};
+use crate::{Buf, Conditioned, Failure, OpSpec, list::ListIterator as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut all = softmax::specs();

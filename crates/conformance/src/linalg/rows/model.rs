@@ -1,6 +1,6 @@
 //! The formulas in f64, row by row.
 
-use crate::{linalg::model::central_differences, list::List as _};
+use crate::{linalg::model::central_differences, list::ListIterator as _};
 
 /// Softmax of one row; elements of -inf give 0.
 pub(super) fn softmax(x: &[f64]) -> Vec<f64> {

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, narrow, unless_near, values, wide};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::wide as single, list::List as _};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::wide as single, list::ListIterator as _};
 
 /// A norm of rows.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use super::{
     HELD_LENGTHS, TYPED_LENGTHS, batches,
     norm::{EXTREME_LENGTHS, LAYER, NormInputs, NormOp, RMS, UNDEFINED_LENGTHS},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::typed};
+use crate::{Case, Conditioned, Failure, OpSpec, list::ListIterator as _, spec::typed};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![

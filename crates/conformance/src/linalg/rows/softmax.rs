@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::greatest, list::List as _, spec::typed};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::greatest, list::ListIterator as _, spec::typed};
 
 /// Softmax or its logarithm, with its model.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ const TABLE: &str = include_str!("noticed.txt");
 const NONE: &str = "none";
 
 /// A line of the table.
-pub(super) struct Line {
+pub(super) struct MutantLine {
     kernel: &'static str,
     indices: &'static str,
     /// The order in which the trial noticed the mutants, if it did.
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub(super) trial: &'static str,
 }
 
-impl Line {
+impl MutantLine {
     fn read(line: &'static str) -> Option<Self> {
         let mut fields = line.split('\t');
         let [kernel, indices, order, trial] = std::array::from_fn(|_| fields.next());
@@ -38,8 +38,8 @@ impl Line {
 }
 
 /// The lines of the table.
-pub(super) fn lines() -> Vec<Line> {
-    TABLE.lines().filter_map(Line::read).collect()
+pub(super) fn lines() -> Vec<MutantLine> {
+    TABLE.lines().filter_map(MutantLine::read).collect()
 }
 
 /// `first-last`, or one index.

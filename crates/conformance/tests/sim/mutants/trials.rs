@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     shipped::{Shipped, open, restricted},
-    table::{Line, Settled, lines},
+    table::{MutantLine, Settled, lines},
 };
 
 /// Cases on more elements take too long to repeat them for each mutant.
@@ -98,7 +98,7 @@ struct Reduced {
 /// The trials of a module, and what each needs of its text.
 pub(super) struct Trials<'a> {
     shipped: &'a Shipped,
-    lines: Vec<Line>,
+    lines: Vec<MutantLine>,
     whole: Module,
     /// The cheapest first.
     trials: Vec<Trial>,
@@ -111,7 +111,7 @@ pub(super) struct Trials<'a> {
 }
 
 /// The number of a trial, and the order of its blocks and warps.
-type Run = (usize, &'static str);
+type TrialRun = (usize, &'static str);
 
 /// What noticed a fault.
 struct Noticed {
@@ -191,8 +191,8 @@ impl<'a> Trials<'a> {
     pub(super) fn settle_again(&self, mutation: &Mutation, index: usize, equivalent: bool) -> Option<Settled> {
         let kernel = &mutation.function;
         let mut mutant = Mutant { trials: self, kernel, index, texts: BTreeMap::new() };
-        let is_of = |line: &&Line| line.is_of(kernel, index) && line.order.is_none() == equivalent;
-        let numbered = |line: &Line| {
+        let is_of = |line: &&MutantLine| line.is_of(kernel, index) && line.order.is_none() == equivalent;
+        let numbered = |line: &MutantLine| {
             let is_listed = |trial: &Trial| trial.name == line.trial && trial.kernels.contains(kernel);
             Some((self.trials.iter().position(is_listed)?, line.order))
         };
@@ -229,7 +229,7 @@ impl<'a> Trials<'a> {
         (0..self.trials.len()).filter(move |&number| self.trials[number].kernels.contains(kernel))
     }
 
-    fn noticed_by(&self, (number, order): Run, how: String) -> Settled {
+    fn noticed_by(&self, (number, order): TrialRun, how: String) -> Settled {
         let name = &self.trials[number].name;
         Settled { trials: vec![name.clone()], noticed: Some((order, format!("{name}, {order} order: {how}"))) }
     }
@@ -244,9 +244,9 @@ impl<'a> Trials<'a> {
     /// comes what noticed the fault of the same number, then what noticed the last fault, then what followed the same
     /// run before, then the others. Launches of one kernel differ in the length of rows, which grows from store to
     /// store: after one, the next longer ones come first.
-    fn runs(&self, mutation: &Mutation, index: usize, launching: &[usize], noticed: &[Noticed]) -> Vec<Run> {
+    fn runs(&self, mutation: &Mutation, index: usize, launching: &[usize], noticed: &[Noticed]) -> Vec<TrialRun> {
         // The order of blocks and warps matters less to a bounds test than the sizes of a trial.
-        let mut runs: Vec<Run> = match mutation.fault {
+        let mut runs: Vec<TrialRun> = match mutation.fault {
             Fault::Guard => {
                 ORDERS.into_iter().flat_map(|order| launching.iter().map(move |&trial| (trial, order))).collect()
             }
@@ -254,13 +254,13 @@ impl<'a> Trials<'a> {
         };
         let Some(last) = noticed.last() else { return runs };
 
-        let is_of = |&(trial, order): &Run, noticed: &Noticed| {
+        let is_of = |&(trial, order): &TrialRun, noticed: &Noticed| {
             order == noticed.order && self.trials[trial].label == noticed.trial
         };
         if let Some(&(last, order)) = runs.iter().find(|run| is_of(run, last) && self.trials[run.0].is_launch) {
             runs.sort_by_key(|run| (run.1 != order, !self.trials[run.0].is_launch, run.0 < last));
         }
-        let followed = |run: &Run| {
+        let followed = |run: &TrialRun| {
             let pairs = noticed.iter().zip(&noticed[1..]);
             pairs.rev().any(|(one, next)| one.is_alike(last) && !next.is_alike(last) && is_of(run, next))
         };
@@ -308,7 +308,7 @@ struct Mutant<'t, 'k> {
 
 impl Mutant<'_, '_> {
     /// How the trial fails in this order, or the report of the simulator, if anything.
-    fn failure(&mut self, (number, order): Run) -> Option<String> {
+    fn failure(&mut self, (number, order): TrialRun) -> Option<String> {
         let Self { trials: of, kernel, index, texts } = self;
         if of.alone.borrow().get(&number) == Some(&false) {
             return None;

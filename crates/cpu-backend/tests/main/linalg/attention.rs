@@ -16,7 +16,7 @@ use crate::levels::{levels, queue, queues, strongest};
 
 /// The order of rows and heads in memory.
 #[derive(Clone, Copy, Debug)]
-enum Layout {
+enum HeadLayout {
     ByRow,
     ByHead,
     /// Heads one after the other, with gaps between rows, heads and batches.
@@ -24,68 +24,68 @@ enum Layout {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mask {
+enum MaskKind {
     None,
     Keep,
     Add,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Case {
+struct AttentionCase {
     /// Batches, heads, heads of keys, queries, keys, elements of a row.
     shape: [usize; 6],
     causal: Option<i64>,
-    mask: Mask,
+    mask: MaskKind,
     /// Whether batches have their own numbers of keys.
     has_lens: bool,
     drops: bool,
-    layout: Layout,
+    layout: HeadLayout,
     scale: f32,
 }
 
 /// A head of keys without masks.
-const PLAIN: Case = Case {
+const PLAIN: AttentionCase = AttentionCase {
     shape: [1, 1, 1, 1, 1, 1],
     causal: None,
-    mask: Mask::None,
+    mask: MaskKind::None,
     has_lens: false,
     drops: false,
-    layout: Layout::ByHead,
+    layout: HeadLayout::ByHead,
     scale: 0.3,
 };
 
 /// Sizes around blocks of queries and keys, and the lengths of vectors.
-const CASES: [Case; 22] = [
+const CASES: [AttentionCase; 22] = [
     PLAIN,
-    Case { shape: [1, 2, 1, 3, 63, 8], layout: Layout::ByRow, ..PLAIN },
-    Case { shape: [2, 2, 2, 4, 600, 64], has_lens: true, ..PLAIN },
-    Case { shape: [2, 4, 2, 1, 513, 33], mask: Mask::Add, drops: true, layout: Layout::Gaps, ..PLAIN },
-    Case { shape: [2, 2, 2, 2, 1030, 80], mask: Mask::Keep, causal: Some(1028), ..PLAIN },
-    Case { shape: [1, 1, 1, 4, 16, 128], causal: Some(-2), layout: Layout::ByRow, ..PLAIN },
-    Case { shape: [2, 1, 1, 5, 64, 1], drops: true, layout: Layout::Gaps, ..PLAIN },
-    Case { shape: [1, 1, 1, 16, 65, 3], causal: Some(0), scale: 9.0, ..PLAIN },
-    Case { shape: [1, 3, 1, 47, 127, 16], mask: Mask::Add, layout: Layout::Gaps, ..PLAIN },
-    Case { shape: [2, 2, 1, 48, 128, 33], mask: Mask::Keep, has_lens: true, ..PLAIN },
-    Case { shape: [1, 4, 2, 49, 129, 8], causal: Some(80), layout: Layout::ByRow, ..PLAIN },
-    Case { shape: [1, 2, 2, 65, 255, 64], causal: Some(190), drops: true, ..PLAIN },
-    Case { shape: [1, 1, 1, 97, 256, 80], scale: 2.0, ..PLAIN },
-    Case { shape: [1, 1, 1, 130, 257, 128], causal: Some(0), layout: Layout::Gaps, ..PLAIN },
-    Case { shape: [3, 1, 1, 33, 300, 40], has_lens: true, drops: true, mask: Mask::Add, ..PLAIN },
-    Case { shape: [1, 2, 1, 64, 17, 0], mask: Mask::Add, drops: true, ..PLAIN },
-    Case { shape: [1, 2, 1, 2, 17, 0], ..PLAIN },
-    Case { shape: [2, 2, 1, 7, 0, 5], ..PLAIN },
-    Case { shape: [2, 2, 1, 1, 0, 5], ..PLAIN },
-    Case { shape: [2, 2, 1, 0, 9, 5], ..PLAIN },
-    Case { shape: [0, 2, 1, 7, 9, 5], ..PLAIN },
-    Case { shape: [2, 0, 0, 7, 9, 5], ..PLAIN },
+    AttentionCase { shape: [1, 2, 1, 3, 63, 8], layout: HeadLayout::ByRow, ..PLAIN },
+    AttentionCase { shape: [2, 2, 2, 4, 600, 64], has_lens: true, ..PLAIN },
+    AttentionCase { shape: [2, 4, 2, 1, 513, 33], mask: MaskKind::Add, drops: true, layout: HeadLayout::Gaps, ..PLAIN },
+    AttentionCase { shape: [2, 2, 2, 2, 1030, 80], mask: MaskKind::Keep, causal: Some(1028), ..PLAIN },
+    AttentionCase { shape: [1, 1, 1, 4, 16, 128], causal: Some(-2), layout: HeadLayout::ByRow, ..PLAIN },
+    AttentionCase { shape: [2, 1, 1, 5, 64, 1], drops: true, layout: HeadLayout::Gaps, ..PLAIN },
+    AttentionCase { shape: [1, 1, 1, 16, 65, 3], causal: Some(0), scale: 9.0, ..PLAIN },
+    AttentionCase { shape: [1, 3, 1, 47, 127, 16], mask: MaskKind::Add, layout: HeadLayout::Gaps, ..PLAIN },
+    AttentionCase { shape: [2, 2, 1, 48, 128, 33], mask: MaskKind::Keep, has_lens: true, ..PLAIN },
+    AttentionCase { shape: [1, 4, 2, 49, 129, 8], causal: Some(80), layout: HeadLayout::ByRow, ..PLAIN },
+    AttentionCase { shape: [1, 2, 2, 65, 255, 64], causal: Some(190), drops: true, ..PLAIN },
+    AttentionCase { shape: [1, 1, 1, 97, 256, 80], scale: 2.0, ..PLAIN },
+    AttentionCase { shape: [1, 1, 1, 130, 257, 128], causal: Some(0), layout: HeadLayout::Gaps, ..PLAIN },
+    AttentionCase { shape: [3, 1, 1, 33, 300, 40], has_lens: true, drops: true, mask: MaskKind::Add, ..PLAIN },
+    AttentionCase { shape: [1, 2, 1, 64, 17, 0], mask: MaskKind::Add, drops: true, ..PLAIN },
+    AttentionCase { shape: [1, 2, 1, 2, 17, 0], ..PLAIN },
+    AttentionCase { shape: [2, 2, 1, 7, 0, 5], ..PLAIN },
+    AttentionCase { shape: [2, 2, 1, 1, 0, 5], ..PLAIN },
+    AttentionCase { shape: [2, 2, 1, 0, 9, 5], ..PLAIN },
+    AttentionCase { shape: [0, 2, 1, 7, 9, 5], ..PLAIN },
+    AttentionCase { shape: [2, 0, 0, 7, 9, 5], ..PLAIN },
 ];
 
-fn strides(layout: Layout, [heads, rows, dim]: [usize; 3]) -> HeadStrides {
+fn strides(layout: HeadLayout, [heads, rows, dim]: [usize; 3]) -> HeadStrides {
     let [heads, rows, dim] = [heads, rows, dim].map(|len| len as u64);
     match layout {
-        Layout::ByRow => HeadStrides::by_row(rows, heads, dim),
-        Layout::ByHead => HeadStrides::by_head(heads, rows, dim),
-        Layout::Gaps => {
+        HeadLayout::ByRow => HeadStrides::by_row(rows, heads, dim),
+        HeadLayout::ByHead => HeadStrides::by_head(heads, rows, dim),
+        HeadLayout::Gaps => {
             let row = dim + 3;
             let head = rows * row + 1;
             HeadStrides { batch: heads * head + 2, head, row }
@@ -113,7 +113,7 @@ fn room(strides: HeadStrides, shape: [usize; 4]) -> usize {
 
 /// A case with its operands.
 struct Problem<T> {
-    case: Case,
+    case: AttentionCase,
     p: AttentionParams,
     q: Vec<T>,
     k: Vec<T>,
@@ -126,7 +126,7 @@ struct Problem<T> {
 }
 
 impl<T: Real> Problem<T> {
-    fn new(case: Case) -> Self {
+    fn new(case: AttentionCase) -> Self {
         let [batch, heads, kv_heads, queries, keys, dim] = case.shape;
         let [of_queries, of_keys] =
             [strides(case.layout, [heads, queries, dim]), strides(case.layout, [kv_heads, keys, dim])];
@@ -186,8 +186,8 @@ impl<T: Real> Problem<T> {
             v,
             g,
             lens: case.has_lens.then(|| lens[..batch].to_vec()),
-            keep: (case.mask == Mask::Keep).then_some(kept),
-            addend: (case.mask == Mask::Add).then_some(addend),
+            keep: (case.mask == MaskKind::Keep).then_some(kept),
+            addend: (case.mask == MaskKind::Add).then_some(addend),
             state: [state],
         }
     }
@@ -253,10 +253,10 @@ impl<T: Real> Problem<T> {
     }
 
     /// The definition, one weight after the other.
-    fn model(&self) -> Model {
+    fn model(&self) -> AttentionReference {
         let [batch, heads, kv_heads, queries, keys, dim] = self.case.shape;
         let p = &self.p;
-        let mut m = Model {
+        let mut m = AttentionReference {
             y: vec![0.0; batch * heads * queries * dim],
             lse: vec![f64::NEG_INFINITY; batch * heads * queries],
             dq: vec![0.0; batch * heads * queries * dim],
@@ -333,7 +333,8 @@ impl<T: Real> Problem<T> {
     }
 }
 
-struct Model {
+/// The output, the log-sum-exp of each row and the gradients, in f64.
+struct AttentionReference {
     y: Vec<f64>,
     lse: Vec<f64>,
     dq: Vec<f64>,
@@ -344,7 +345,7 @@ struct Model {
 /// Compares a case on all `queues` with its model.
 ///
 /// Results are rounded by `step`; gradients may have an error of `part` of their norm.
-fn check<T: Real>(queues: &[CpuQueue], case: Case, step: f64, part: f64) {
+fn check<T: Real>(queues: &[CpuQueue], case: AttentionCase, step: f64, part: f64) {
     let problem = Problem::<T>::new(case);
     let m = problem.model();
     for queue in queues {
@@ -408,8 +409,14 @@ fn part(problem: &Problem<f32>, batch: usize, kv_head: usize) -> Problem<f32> {
 #[test]
 fn bits_of_a_head_depend_on_no_other_head_and_on_no_thread() {
     let cases = [
-        Case { shape: [3, 4, 2, 70, 300, 33], causal: Some(230), has_lens: true, drops: true, ..PLAIN },
-        Case { shape: [2, 4, 2, 2, 1100, 40], mask: Mask::Keep, drops: true, layout: Layout::ByRow, ..PLAIN },
+        AttentionCase { shape: [3, 4, 2, 70, 300, 33], causal: Some(230), has_lens: true, drops: true, ..PLAIN },
+        AttentionCase {
+            shape: [2, 4, 2, 2, 1100, 40],
+            mask: MaskKind::Keep,
+            drops: true,
+            layout: HeadLayout::ByRow,
+            ..PLAIN
+        },
     ];
     for simd in levels() {
         let (one, three) = (queue(simd, 1), queue(simd, 3));
@@ -446,7 +453,7 @@ fn bits_of_a_head_depend_on_no_other_head_and_on_no_thread() {
 fn bits_of_a_query_depend_on_no_other_query() {
     for simd in levels() {
         let q = queue(simd, 1);
-        let case = Case { shape: [1, 1, 1, 100, 300, 20], causal: Some(200), ..PLAIN };
+        let case = AttentionCase { shape: [1, 1, 1, 100, 300, 20], causal: Some(200), ..PLAIN };
         let problem = Problem::<f32>::new(case);
         let (y, lse) = problem.forward(&q);
         for queries in [5, 48, 60] {
@@ -465,18 +472,18 @@ fn what_a_query_does_not_read_does_not_matter() {
     let bad = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
     for queue in queues() {
         for queries in [3, 20] {
-            for (mask, causal) in [(Mask::Keep, None), (Mask::Add, None), (Mask::None, Some(0))] {
-                let case = Case { shape: [1, 2, 1, queries, 150, 17], mask, causal, ..PLAIN };
+            for (mask, causal) in [(MaskKind::Keep, None), (MaskKind::Add, None), (MaskKind::None, Some(0))] {
+                let case = AttentionCase { shape: [1, 2, 1, queries, 150, 17], mask, causal, ..PLAIN };
                 let mut problem = Problem::<f32>::new(case);
                 // Even queries read all keys but number 1, odd ones all, or all up to their own.
                 let leaves_out = |query: usize, key: usize| match mask {
-                    Mask::None => key > query,
+                    MaskKind::None => key > query,
                     _ => key == 1 && query.is_multiple_of(2),
                 };
                 let out: Vec<bool> = (0..queries * 150).map(|i| leaves_out(i / 150, i % 150)).collect();
-                problem.keep = (mask == Mask::Keep).then(|| out.iter().map(|out| !out).collect());
+                problem.keep = (mask == MaskKind::Keep).then(|| out.iter().map(|out| !out).collect());
                 let addend = |&out: &bool| if out { f32::NEG_INFINITY } else { 0.5 };
-                problem.addend = (mask == Mask::Add).then(|| out.iter().map(addend).collect());
+                problem.addend = (mask == MaskKind::Add).then(|| out.iter().map(addend).collect());
                 let (k, v) = (problem.k.clone(), problem.v.clone());
                 let (clean, clean_lse) = problem.forward(&queue);
                 let [clean_dq, ..] = problem.backward(&queue, &clean, &clean_lse);
@@ -501,7 +508,7 @@ fn what_a_query_does_not_read_does_not_matter() {
                         }
                     }
                     // No query reads key 149 if the mask is causal.
-                    assert!(mask != Mask::None || dk[149 * 17..].iter().all(|&dk| dk == 0.0), "{queue:?} {case:?}");
+                    assert!(mask != MaskKind::None || dk[149 * 17..].iter().all(|&dk| dk == 0.0), "{queue:?} {case:?}");
                     (problem.k, problem.v) = (k.clone(), v.clone());
                 }
             }
@@ -516,7 +523,7 @@ fn scores_far_from_0_are_rounded_alike_in_rows_that_are_computed_again() {
     const DIM: usize = 5;
     for queue in queues() {
         for queries in [3, 20] {
-            let case = Case { shape: [1, 1, 1, queries, KEYS, DIM], mask: Mask::Add, scale: 3.0, ..PLAIN };
+            let case = AttentionCase { shape: [1, 1, 1, queries, KEYS, DIM], mask: MaskKind::Add, scale: 3.0, ..PLAIN };
             let mut problem = Problem::<f32>::new(case);
             // Even queries leave out key 0.
             let addend = |i: usize| if i.is_multiple_of(2 * KEYS) { f32::NEG_INFINITY } else { -1e9 };
@@ -540,7 +547,7 @@ fn scores_far_from_0_are_rounded_alike_in_rows_that_are_computed_again() {
 fn values_near_the_greatest_number_give_finite_results() {
     for queue in queues() {
         for queries in [1, 9] {
-            let case = Case { shape: [1, 1, 1, queries, 200, 5], ..PLAIN };
+            let case = AttentionCase { shape: [1, 1, 1, queries, 200, 5], ..PLAIN };
             let mut problem = Problem::<f32>::new(case);
             problem.v.fill(3e38);
             let (y, _) = problem.forward(&queue);

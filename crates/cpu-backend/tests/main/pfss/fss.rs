@@ -187,20 +187,20 @@ fn packing_round_trips_at_every_width() {
 
 /// Everything that one queue computes for a batch: key sections and both parties' shares.
 #[derive(PartialEq)]
-struct Outputs {
+struct QueueOutputs {
     words128: Vec<Vec<u128>>,
     words64: Vec<Vec<u64>>,
     bits: Vec<Vec<u32>>,
 }
 
-fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
+fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> QueueOutputs {
     let row = padded(count);
     let alphas = words(count as usize, 1);
     let (x_hat, offsets) = (&words(count as usize, 2)[..], &words(points as usize, 4)[..]);
     let roots = labels(2 * row, 77);
     let keys = PrgKeys::from_nonce([9; 16]);
     let cmp = CmpWindowParams { key: keys.child, bits, party: 0, count, points, window: bits, reserved: [0; 3] };
-    let mut out = Outputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
+    let mut out = QueueOutputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
     let comparisons = Comparisons::deal(q, cmp, &alphas, &roots);
     for party in 0..2 {
         out.bits.push(comparisons.shares(q, party, bits, [x_hat, offsets], u32::MAX));

@@ -83,8 +83,8 @@ fn a_fork_that_never_joins_is_refused() {
 
 #[test]
 fn calls_that_a_capture_cannot_hold_invalidate_it() {
-    type Call = fn(&Bench, CUstream) -> Status;
-    let unsupported: [(&str, Call); 6] = [
+    type CapturedCall = fn(&Bench, CUstream) -> Status;
+    let unsupported: [(&str, CapturedCall); 6] = [
         ("alloc", |_, _| status!(cuMemAlloc_v2(&mut 0, 16))),
         ("context", |_, _| status!(cuCtxSynchronize())),
         ("stream", |_, stream| status!(cuStreamSynchronize(stream))),
@@ -95,12 +95,12 @@ fn calls_that_a_capture_cannot_hold_invalidate_it() {
             status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
         }),
     ];
-    let query: Call = |bench, stream| {
+    let query: CapturedCall = |bench, stream| {
         let event = bench.event();
         ok!(cuEventRecord(event, stream));
         status!(cuEventQuery(event))
     };
-    let wait: Call = |bench, stream| {
+    let wait: CapturedCall = |bench, stream| {
         let (event, other) = (bench.event(), bench.stream());
         ok!(cuEventRecord(event, other));
         status!(cuStreamWaitEvent(stream, event, 0))

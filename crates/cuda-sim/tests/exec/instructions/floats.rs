@@ -112,7 +112,7 @@ fn double_precision() {
 
 #[test]
 fn ordered_and_unordered_comparisons() {
-    type Widen = fn(u64) -> f64;
+    type BitsToFloat = fn(u64) -> f64;
     // Whether each holds for less, equal, greater, and values without an order.
     let comparisons = [
         ("eq", [false, true, false, false]),
@@ -130,7 +130,7 @@ fn ordered_and_unordered_comparisons() {
         ("num", [true, true, true, false]),
         ("nan", [false, false, false, true]),
     ];
-    let types: [(&str, &str, Widen); 3] = [
+    let types: [(&str, &str, BitsToFloat); 3] = [
         ("f16", "%h", |word| f16::from_bits(word as u16).to_f64()),
         ("f32", "%r", |word| f(word as u32).into()),
         ("f64", "%d", f64::from_bits),

@@ -24,9 +24,9 @@ fn low(word: u64) -> u64 {
 
 #[test]
 fn every_width_is_loaded_from_every_space() {
-    type Expected = fn(u64) -> u64;
+    type ExpectedLoad = fn(u64) -> u64;
     // The first operand is in memory; the results of the loads are put together to one word.
-    let loads: [(&str, Expected); 14] = [
+    let loads: [(&str, ExpectedLoad); 14] = [
         ("ld@.b64 %d5, [%];", |a| a),
         ("ld@.s8 %d5, [%+7];", |a| (a as i64 >> 56) as u64),
         ("ld@.u8 %d5, [%+1];", |a| a >> 8 & 0xff),
@@ -57,8 +57,8 @@ fn every_width_is_loaded_from_every_space() {
 
 #[test]
 fn every_width_is_stored_to_every_space() {
-    type Expected = fn(u64, u64) -> u64;
-    let stores: [(&str, Expected); 11] = [
+    type ExpectedStore = fn(u64, u64) -> u64;
+    let stores: [(&str, ExpectedStore); 11] = [
         ("st@.b64 [%], %d2;", |_, b| b),
         ("st@.b8 [%+3], %r2;", |a, b| a & !0xff00_0000 | (b & 0xff) << 24),
         ("st@.b16 [%+6], %h2;", |a, b| a & (u64::MAX >> 16) | b << 48),

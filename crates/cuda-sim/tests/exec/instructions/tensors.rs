@@ -44,8 +44,8 @@ fn elements(mut f: impl FnMut(usize, usize, usize, usize)) {
 
 #[test]
 fn products_of_halves_equal_scalar_loops() {
-    type Format = (&'static str, fn(f32) -> u16, fn(u16) -> f32);
-    let formats: [Format; 2] = [
+    type HalfFormat = (&'static str, fn(f32) -> u16, fn(u16) -> f32);
+    let formats: [HalfFormat; 2] = [
         ("f16", |value| f16::from_f32(value).to_bits(), |bits| f16::from_bits(bits).to_f32()),
         ("bf16", |value| bf16::from_f32(value).to_bits(), |bits| bf16::from_bits(bits).to_f32()),
     ];

@@ -10,8 +10,7 @@ use nn_ops::{
 use runtime::AnyQueue;
 
 use super::on_each_device;
-
-pub(super) type Device = Tensor<AnyQueue, f32>;
+use crate::common::DeviceTensor;
 
 /// The shape of every operand.
 pub(super) const SHAPE: [usize; 3] = [3, 4, 5];
@@ -34,7 +33,7 @@ impl Order {
         [Self::Permuted, Self::Reversed, Self::Transposed, Self::Narrowed, Self::Broadcast];
 
     /// The operand as a view.
-    pub(super) fn view(self, x: &Device) -> Result<TensorRef<'_, AnyQueue, f32>, NnError> {
+    pub(super) fn view(self, x: &DeviceTensor) -> Result<TensorRef<'_, AnyQueue, f32>, NnError> {
         let first = |shape: &[usize]| x.narrowed(0, 0..shape.iter().product())?.reshaped(shape);
         match self {
             Self::Permuted => first(&[4, 5, 3])?.permuted(&[2, 0, 1]),
@@ -46,7 +45,7 @@ impl Order {
     }
 
     /// A result as a view. A broadcast one would overlap.
-    pub(super) fn target(self, y: &mut Device) -> Result<TensorMut<'_, AnyQueue, f32>, NnError> {
+    pub(super) fn target(self, y: &mut DeviceTensor) -> Result<TensorMut<'_, AnyQueue, f32>, NnError> {
         let (first, strides) = match self {
             Self::Permuted => (0, [1, 15, 3]),
             Self::Reversed => (0, [1, 3, 12]),
@@ -73,7 +72,7 @@ impl Order {
 /// The bits of the results of every operator, x in the place of each operand.
 fn results(q: &AnyQueue, x: &impl Operand<AnyQueue, f32>) -> Result<Vec<(&'static str, Vec<u32>)>, NnError> {
     let mut all = Vec::new();
-    let mut add = |name, results: &[&Device]| -> Result<(), NnError> {
+    let mut add = |name, results: &[&DeviceTensor]| -> Result<(), NnError> {
         for result in results {
             all.push((name, result.values(q)?.into_iter().map(f32::to_bits).collect()));
         }
@@ -243,14 +242,14 @@ fn rows_in_place_have_the_bits_of_row_major_ones_in_every_layout() {
         let mut all = Vec::new();
         let rows = std::cell::RefCell::new(&mut all);
         same_bits(q, "layer_norm_in_place", |y| {
-            let mut stats: Device = q.filled(&[12, 2], 0.0)?;
+            let mut stats: DeviceTensor = q.filled(&[12, 2], 0.0)?;
             let affine = NormAffine { gamma, beta: gamma };
             plan.layer_norm_in_place(q, y, affine, stats.at_mut().transposed()?)?;
             rows.borrow_mut().push(stats.values(q)?);
             Ok(())
         });
         same_bits(q, "rms_norm_in_place", |y| {
-            let mut stats: Device = q.filled(&[12, 2], 0.0)?;
+            let mut stats: DeviceTensor = q.filled(&[12, 2], 0.0)?;
             plan.rms_norm_in_place(q, y, gamma, stats.at_mut().indexed(1, 0)?)?;
             rows.borrow_mut().push(stats.values(q)?);
             Ok(())
@@ -294,7 +293,7 @@ fn products_are_added_to_every_layout_with_the_bits_of_row_major_ones() {
             let of_layer = plan(x.layout(), w.layout()).unwrap();
             let of_turned = plan(of_short.layout(), square.layout()).unwrap();
             same_bits(q, "dx", |dx| {
-                let mut dw: Device = q.filled(&[5, 4], 0.0)?;
+                let mut dw: DeviceTensor = q.filled(&[5, 4], 0.0)?;
                 let gradients = LinearGradients { x: Some(dx.indexed(0, 1)?.shorten()), w: dw.at_mut(), bias: None };
                 of_turned.run(q, of_short, square.at(), short, gradients)
             });
@@ -303,7 +302,7 @@ fn products_are_added_to_every_layout_with_the_bits_of_row_major_ones() {
                 of_layer.run(q, x.at(), w.at(), d.at(), gradients)
             });
             same_bits(q, "db", |db| {
-                let mut dw: Device = q.filled(&[4, 5], 0.0)?;
+                let mut dw: DeviceTensor = q.filled(&[4, 5], 0.0)?;
                 let db = db.indexed(0, 1)?.indexed(0, 2)?;
                 let gradients = LinearGradients { x: None, w: dw.at_mut(), bias: Some(db.shorten()) };
                 of_layer.run(q, x.at(), w.at(), d.at(), gradients)

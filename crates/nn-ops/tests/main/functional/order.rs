@@ -10,7 +10,8 @@ use nn_ops::{
 };
 use runtime::AnyQueue;
 
-use super::{layouts::Device, on_each_device};
+use super::on_each_device;
+use crate::common::DeviceTensor;
 
 /// The shape of the plans. Operands of it are transposed and have to be packed.
 const SHAPE: [usize; 2] = [2, 3];
@@ -30,7 +31,7 @@ fn refuses(q: &AnyQueue, name: &str, run: impl FnOnce() -> Result<(), NnError>) 
 }
 
 /// A tensor of [`SHAPE`] when transposed, which is also one of a wrong shape.
-fn turned(q: &AnyQueue) -> Device {
+fn turned(q: &AnyQueue) -> DeviceTensor {
     Tensor::from_values(q, &[3, 2], &[0.5; 6]).unwrap()
 }
 
@@ -106,7 +107,8 @@ fn row_plans_refuse_wrong_shapes_before_packing() {
         refuses(q, "y", || arg_max(q, x, 1, places.at_mut()));
 
         let plan = CrossEntropyPlan::new(2, 3).unwrap();
-        let (mut losses, mut short): (Device, Device) = (q.filled(&[2], 0.0).unwrap(), q.filled(&[3], 0.0).unwrap());
+        let (mut losses, mut short): (DeviceTensor, DeviceTensor) =
+            (q.filled(&[2], 0.0).unwrap(), q.filled(&[3], 0.0).unwrap());
         let targets = Tensor::from_values(q, &[2, 2], &[0u32; 4]).unwrap();
         let (class, three) = (targets.indexed(1, 0).unwrap(), Tensor::from_values(q, &[3], &[0u32; 3]).unwrap());
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: row_major.at_mut() };
@@ -150,7 +152,7 @@ fn norm_plans_refuse_wrong_shapes_before_packing() {
         let results = NormResults { y: y.at_mut().transposed().unwrap(), stats: bad.at_mut() };
         refuses(q, "stats", || plan.rms_norm(q, x, gamma, results));
         let roots = apart.at().narrowed(0, 0..2).unwrap().indexed(1, 0).unwrap();
-        let mut two: Device = q.filled(&[2], 1.0).unwrap();
+        let mut two: DeviceTensor = q.filled(&[2], 1.0).unwrap();
         refuses(q, "x", || plan.rms_norm_in_place(q, bad.at_mut(), gamma, two.at_mut()));
         refuses(q, "stats", || plan.rms_norm_in_place(q, row_major.at_mut(), gamma, bad.at_mut()));
         refuses(q, "stats", || plan.rms_norm_in_place(q, y.at_mut().transposed()?, gamma, bad.at_mut()));
@@ -172,8 +174,9 @@ fn norm_plans_refuse_wrong_shapes_before_packing() {
 #[test]
 fn products_and_attention_refuse_wrong_shapes_before_packing() {
     on_each_device(|q| {
-        let tensor =
-            |shape: &[usize]| -> Device { Tensor::from_values(q, shape, &vec![0.5; shape.iter().product()]).unwrap() };
+        let tensor = |shape: &[usize]| -> DeviceTensor {
+            Tensor::from_values(q, shape, &vec![0.5; shape.iter().product()]).unwrap()
+        };
         // Every second element: no axis has unit stride, which products and attention need.
         let [x, w, heads, other] = [&[4, 3, 2][..], &[3, 5, 2], &[1, 2, 2, 3, 2], &[1, 3, 2, 3, 2]].map(tensor);
         let (x, w) = (x.indexed(2, 0).unwrap(), w.indexed(2, 0).unwrap());

@@ -10,10 +10,10 @@ use nn_ops::{
 use runtime::{AnyQueue, Choice};
 
 use super::{
-    layouts::{Device, ELEMENTS, Order, SHAPE, index, values},
+    layouts::{ELEMENTS, Order, SHAPE, index, values},
     on_each_device,
 };
-use crate::common::open;
+use crate::common::{DeviceTensor, open};
 
 /// The content of results before they are written.
 const UNTOUCHED: f32 = -77.0;
@@ -22,7 +22,7 @@ type Ref<'a> = TensorRef<'a, AnyQueue, f32>;
 type Mut<'a> = TensorMut<'a, AnyQueue, f32>;
 
 /// A plan from an operand to a result of the same shape.
-type Run<'r> = &'r dyn Fn(Ref<'_>, Mut<'_>) -> Result<(), NnError>;
+type PlanRun<'r> = &'r dyn Fn(Ref<'_>, Mut<'_>) -> Result<(), NnError>;
 
 /// The operand in the order of its indices.
 fn logical(order: Order) -> Vec<f64> {
@@ -37,9 +37,9 @@ fn assert_close(name: &str, got: impl IntoIterator<Item = f32>, expected: &[f64]
 }
 
 /// Runs a plan from one layout to another. The elements around the result stay.
-fn check(q: &AnyQueue, name: &str, [from, to]: [Order; 2], run: Run<'_>, expected: &[f64]) {
+fn check(q: &AnyQueue, name: &str, [from, to]: [Order; 2], run: PlanRun<'_>, expected: &[f64]) {
     let x = Tensor::from_values(q, &[ELEMENTS], &values()).unwrap();
-    let mut y: Device = q.filled(&[ELEMENTS], UNTOUCHED).unwrap();
+    let mut y: DeviceTensor = q.filled(&[ELEMENTS], UNTOUCHED).unwrap();
     run(from.view(&x).unwrap(), to.target(&mut y).unwrap()).unwrap();
     let mut y = y.values(q).unwrap();
     let got: Vec<f32> = (0..60).map(|i| std::mem::replace(&mut y[to.place(index(i))], UNTOUCHED)).collect();
@@ -72,7 +72,7 @@ fn elements_and_rows_are_those_of_loops_in_every_layout() {
         for pair in pairs() {
             let x = logical(pair[0]);
             let each = |f: fn(f64) -> f64| x.iter().map(|&x| f(x)).collect::<Vec<_>>();
-            let run = |name, run: Run<'_>, expected: &[f64]| check(q, name, pair, run, expected);
+            let run = |name, run: PlanRun<'_>, expected: &[f64]| check(q, name, pair, run, expected);
 
             // Elements.
             run("activate", &|x, y| elements.activate(q, Activation::Tanh, x, y), &each(f64::tanh));
@@ -86,7 +86,7 @@ fn elements_and_rows_are_those_of_loops_in_every_layout() {
             let other = nine.at().broadcast(&SHAPE).unwrap();
             run("select", &|x, y| elements.select(q, mask, [x.shorten(), other.shorten()], y), &chosen);
             let at = Dropout::new(0.5, 7).unwrap().at(1);
-            let ones: Device = q.filled(&SHAPE, 1.0).unwrap();
+            let ones: DeviceTensor = q.filled(&SHAPE, 1.0).unwrap();
             let factors = q.dropout(&ones, at, 2).unwrap().values(q).unwrap();
             let dropped: Vec<f64> = x.iter().zip(factors).map(|(x, factor)| x * f64::from(factor)).collect();
             run("dropout", &|x, y| elements.dropout(q, at, 2, x, y), &dropped);
@@ -141,7 +141,7 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             NormAffine { gamma: Some(columns.indexed(1, 0).unwrap()), beta: Some(one.at().broadcast(&[5]).unwrap()) };
         for pair in pairs() {
             let x = logical(pair[0]);
-            let run = |name, run: Run<'_>, expected: &[f64]| check(q, name, pair, run, expected);
+            let run = |name, run: PlanRun<'_>, expected: &[f64]| check(q, name, pair, run, expected);
             let rows: Vec<&[f64]> = x.chunks(5).collect();
             let mean = |row: &[f64]| row.iter().sum::<f64>() / 5.0;
             let layer: Vec<[f64; 2]> = rows.iter().map(|row| [mean(row), moments(row, mean(row), EPS)]).collect();
@@ -149,7 +149,7 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             let hat = |r: usize, c: usize| (rows[r][c] - layer[r][0]) * layer[r][1];
 
             // Layer norm, with statistics in columns.
-            let mut stats: Device = q.filled(&[12, 2], UNTOUCHED).unwrap();
+            let mut stats: DeviceTensor = q.filled(&[12, 2], UNTOUCHED).unwrap();
             let expected = by_row(&|r, c| hat(r, c) * gamma[c] + 0.75);
             let of_rows = std::cell::RefCell::new(&mut stats);
             let norm = |x: Ref<'_>, y: Mut<'_>| {
@@ -160,7 +160,7 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             assert_close("stats", stats.values(q).unwrap(), &layer.concat());
 
             // The norm of x + x, and the sum in another layout.
-            let mut doubled: Device = q.filled(&[5, 4, 3], UNTOUCHED).unwrap();
+            let mut doubled: DeviceTensor = q.filled(&[5, 4, 3], UNTOUCHED).unwrap();
             let of_sum = std::cell::RefCell::new(&mut doubled);
             let summed = |x: Ref<'_>, y: Mut<'_>| {
                 let (mut sum, mut stats) = (of_sum.borrow_mut(), Tensor::alloc(q, &[2, 12])?);
@@ -176,7 +176,7 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             assert_close("sum", doubled.values(q).unwrap(), &(0..60).map(sum).collect::<Vec<_>>());
 
             // Its gradients, with x as the gradient of the result.
-            let [mut sums, mut addends]: [Device; 2] = [(); 2].map(|()| q.filled(&[5, 2], UNTOUCHED).unwrap());
+            let [mut sums, mut addends]: [DeviceTensor; 2] = [(); 2].map(|()| q.filled(&[5, 2], UNTOUCHED).unwrap());
             let of_columns = std::cell::RefCell::new((&mut sums, &mut addends));
             let slopes = |r: usize, c: usize| rows[r][c] * gamma[c];
             let of_x = by_row(&|r, c| {
@@ -201,7 +201,7 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
 
             // RMS norm.
             let roots: Vec<f64> = rows.iter().map(|row| moments(row, 0.0, EPS)).collect();
-            let mut wide: Device = q.filled(&[12, 2], UNTOUCHED).unwrap();
+            let mut wide: DeviceTensor = q.filled(&[12, 2], UNTOUCHED).unwrap();
             let of_rows = std::cell::RefCell::new(&mut wide);
             let norm = |x: Ref<'_>, y: Mut<'_>| {
                 let mut stats = of_rows.borrow_mut();
@@ -230,11 +230,11 @@ fn reductions_and_losses_are_those_of_loops_in_every_layout() {
             let (x, view) = (logical(order), order.view(&device).unwrap());
 
             // Sums over an axis between others, and over two that are not neighbours; the place of the greatest.
-            let mut y: Device = q.filled(&[5, 3], UNTOUCHED).unwrap();
+            let mut y: DeviceTensor = q.filled(&[5, 3], UNTOUCHED).unwrap();
             SumPlan::new(&SHAPE, 1).unwrap().run(q, view, y.at_mut().transposed().unwrap()).unwrap();
             let sum = |i: usize| (0..4).map(|j| x[i % 3 * 20 + j * 5 + i / 3]).sum::<f64>();
             assert_close("sum", y.values(q).unwrap(), &(0..15).map(sum).collect::<Vec<_>>());
-            let mut y: Device = q.filled(&[4, 2], UNTOUCHED).unwrap();
+            let mut y: DeviceTensor = q.filled(&[4, 2], UNTOUCHED).unwrap();
             let plan = ReducePlan::new(&SHAPE, &[0, 2], Reduction::Mean).unwrap();
             plan.run(q, view, y.at_mut().indexed(1, 1).unwrap()).unwrap();
             let mean = |j: usize| (0..15).map(|i| x[i / 5 * 20 + j * 5 + i % 5]).sum::<f64>() / 15.0;
@@ -252,8 +252,8 @@ fn reductions_and_losses_are_those_of_loops_in_every_layout() {
             let logits = view.indexed(0, 1).unwrap();
             let targets = Tensor::from_values(q, &[4, 2], &[0u32, 9, 4, 9, 1, 9, 3, 9]).unwrap();
             let classes = [0, 4, 1, 3];
-            let mut losses: Device = q.filled(&[4, 2], UNTOUCHED).unwrap();
-            let mut gradient: Device = q.filled(&[5, 4], UNTOUCHED).unwrap();
+            let mut losses: DeviceTensor = q.filled(&[4, 2], UNTOUCHED).unwrap();
+            let mut gradient: DeviceTensor = q.filled(&[5, 4], UNTOUCHED).unwrap();
             let shares = softmax(&x, 2, |_| true)[20..40].to_vec();
             let results = CrossEntropyResults {
                 losses: losses.at_mut().indexed(1, 0).unwrap(),
@@ -265,7 +265,7 @@ fn reductions_and_losses_are_those_of_loops_in_every_layout() {
             assert_close("losses", losses.values(q).unwrap(), &(0..4).flat_map(loss).collect::<Vec<_>>());
             let slope = |i: usize| 0.5 * (shares[i % 4 * 5 + i / 4] - f64::from(u8::from(classes[i % 4] == i / 4)));
             assert_close("dlogits", gradient.values(q).unwrap(), &(0..20).map(slope).collect::<Vec<_>>());
-            let fifths: Device = q.filled(&[1], 0.2).unwrap();
+            let fifths: DeviceTensor = q.filled(&[1], 0.2).unwrap();
             let (probs, mut row) = (fifths.at().broadcast(&[4, 5]).unwrap(), Tensor::alloc(q, &[4]).unwrap());
             let results =
                 CrossEntropyResults { losses: row.at_mut(), dlogits: gradient.at_mut().transposed().unwrap() };
@@ -281,7 +281,8 @@ fn reductions_and_losses_are_those_of_loops_in_every_layout() {
 #[test]
 fn tensors_without_elements_are_taken_in_every_layout() {
     on_each_device(|q| {
-        let (empty, mut none): (Device, Device) = (q.filled(&[3, 0], 1.0).unwrap(), q.filled(&[3, 0], 1.0).unwrap());
+        let (empty, mut none): (DeviceTensor, DeviceTensor) =
+            (q.filled(&[3, 0], 1.0).unwrap(), q.filled(&[3, 0], 1.0).unwrap());
         let (x, shape) = (empty.transposed().unwrap(), [0, 3]);
         SoftmaxPlan::new(&shape, 1).unwrap().softmax(q, x, Mask::None, none.at_mut().transposed().unwrap()).unwrap();
         let y = none.at_mut().transposed().unwrap();
@@ -289,7 +290,7 @@ fn tensors_without_elements_are_taken_in_every_layout() {
         let mut stats = Tensor::alloc(q, &[2, 0]).unwrap();
         let results = NormResults { y: none.at_mut().transposed().unwrap(), stats: stats.at_mut() };
         NormPlan::new(&shape, 1e-5).unwrap().layer_norm(q, x, NormAffine::default(), results).unwrap();
-        let mut sums: Device = q.filled(&[3, 2], UNTOUCHED).unwrap();
+        let mut sums: DeviceTensor = q.filled(&[3, 2], UNTOUCHED).unwrap();
         ReducePlan::new(&shape, &[0], Reduction::Sum).unwrap().run(q, x, sums.at_mut().indexed(1, 0).unwrap()).unwrap();
         assert_eq!(sums.values(q).unwrap(), [0.0, UNTOUCHED, 0.0, UNTOUCHED, 0.0, UNTOUCHED]);
     });
@@ -321,14 +322,14 @@ fn results_that_are_read_have_any_layout_and_do_not_overlap() {
         assert_eq!(x.values(q).unwrap(), [0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 8.0]);
         // Others have the row-major index of an element, whatever its place.
         let rows = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-        let count: Device = Tensor::from_values(q, &[4, 2], &rows).unwrap();
+        let count: DeviceTensor = Tensor::from_values(q, &[4, 2], &rows).unwrap();
         turned.axpby(q, 1.0, count.at(), 0.5, x.at_mut().transposed().unwrap()).unwrap();
         assert_eq!(x.values(q).unwrap(), [1.0, 3.0, 5.0, 9.0, 2.0, 4.0, 6.0, 12.0]);
         let sums = SumPlan::accumulating(&[1, 4, 2], 0).unwrap();
         sums.run(q, count.reshaped(&[1, 4, 2]).unwrap(), x.at_mut().transposed().unwrap()).unwrap();
         assert_eq!(x.values(q).unwrap(), [2.0, 6.0, 10.0, 16.0, 4.0, 8.0, 12.0, 20.0]);
         let at = Dropout::new(0.5, 7).unwrap().at(1);
-        let ones: Device = q.filled(&[4, 2], 1.0).unwrap();
+        let ones: DeviceTensor = q.filled(&[4, 2], 1.0).unwrap();
         let factors = q.dropout(&ones, at, 2).unwrap().values(q).unwrap();
         let before = x.values(q).unwrap();
         turned.dropout_in_place(q, at, 2, x.at_mut().transposed().unwrap()).unwrap();
@@ -342,11 +343,14 @@ fn results_that_are_read_have_any_layout_and_do_not_overlap() {
 }
 
 /// Runs a softmax of the columns of x that writes to y or, in place, to x: directly, and in replays.
-fn expect_recorded(in_place: bool, run: impl Fn(&AnyQueue, &mut Device, &mut Device) -> Result<(), NnError>) {
+fn expect_recorded(
+    in_place: bool,
+    run: impl Fn(&AnyQueue, &mut DeviceTensor, &mut DeviceTensor) -> Result<(), NnError>,
+) {
     let q = open(Choice::Sim);
     let rows = |first: f32| (0..12).map(|i| first + (i * 5 % 7) as f32 / 4.0).collect::<Vec<_>>();
     let mut x = Tensor::from_values(&q, &[4, 3], &rows(0.0)).unwrap();
-    let mut y: Device = q.filled(&[4, 3], UNTOUCHED).unwrap();
+    let mut y: DeviceTensor = q.filled(&[4, 3], UNTOUCHED).unwrap();
     // A call after the first allocates from what that one freed.
     run(&q, &mut x, &mut y).unwrap();
     q.finish().unwrap();

@@ -28,14 +28,14 @@ struct Block {
     mlp: Sequential,
 }
 
-struct Model {
+struct LanguageModel {
     bytes: Embedding,
     places: ParameterId,
     blocks: [Block; BLOCKS],
     norm: LayerNorm,
 }
 
-impl Model {
+impl LanguageModel {
     fn specs() -> Vec<ParameterSpec> {
         let mut specs = Vec::from(Embedding::specs("bytes", [BYTES, WIDTH]));
         specs.push(ParameterSpec::new("places.weight", &[CONTEXT, WIDTH]));
@@ -111,8 +111,8 @@ fn config() -> OptimizerConfig {
 /// Compares the losses, the gradients of the first step, and the parameters after the last one.
 pub(super) fn hold(g: &Goldens) {
     let q = &g.q;
-    let table = ParameterTable::new(&Model::specs()).unwrap();
-    let model = Model::find(&table);
+    let table = ParameterTable::new(&LanguageModel::specs()).unwrap();
+    let model = LanguageModel::find(&table);
     let [mut values, mut gradients] = [(); 2].map(|()| ParameterArena::zeros(q, &table).unwrap());
     for id in table.ids() {
         values.write(q, id, g.values(&format!("tape/{}", table.name(id).unwrap()))).unwrap();

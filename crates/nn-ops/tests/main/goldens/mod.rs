@@ -17,8 +17,7 @@ use nn_ops::{ParameterArena, Tensor};
 use runtime::{AnyQueue, Choice, Settings};
 use safetensors::{Dtype, SafeTensors};
 
-/// A tensor on the device that is tested.
-type Device = Tensor<AnyQueue, f32>;
+use crate::common::DeviceTensor;
 
 /// Relative and absolute error of results that take a few roundings.
 const CLOSE: (f64, f64) = (2e-6, 1e-6);
@@ -32,20 +31,20 @@ const CLOSE: (f64, f64) = (2e-6, 1e-6);
 const OF_LARGEST: f64 = 5e-6;
 
 /// Shapes and values by name.
-type Named<T> = BTreeMap<String, (Vec<usize>, Vec<T>)>;
+type NamedArrays<T> = BTreeMap<String, (Vec<usize>, Vec<T>)>;
 
 /// The contents of the file, and the device.
 struct Goldens {
     q: AnyQueue,
-    inputs: Named<f32>,
+    inputs: NamedArrays<f32>,
     /// Those that are still to be compared.
-    results: RefCell<Named<f64>>,
+    results: RefCell<NamedArrays<f64>>,
 }
 
 impl Goldens {
     fn open(choice: Choice) -> Self {
         let file = SafeTensors::deserialize(include_bytes!("../../golden/pytorch.safetensors")).unwrap();
-        let (mut inputs, mut results) = (Named::new(), Named::new());
+        let (mut inputs, mut results) = (NamedArrays::new(), NamedArrays::new());
         for (name, view) in file.iter() {
             let (name, shape, bytes) = (name.to_owned(), view.shape().to_vec(), view.data());
             if view.dtype() == Dtype::F32 {
@@ -72,24 +71,24 @@ impl Goldens {
     }
 
     /// An input, on the device.
-    fn input(&self, name: &str) -> Device {
+    fn input(&self, name: &str) -> DeviceTensor {
         let (shape, values) = &self.inputs[name];
         Tensor::from_values(&self.q, shape, values).unwrap()
     }
 
     /// Room for a result.
-    fn room(&self, shape: &[usize]) -> Device {
+    fn room(&self, shape: &[usize]) -> DeviceTensor {
         Tensor::alloc(&self.q, shape).unwrap()
     }
 
     /// Holds a tensor on the device to a result, its shape too.
-    fn hold(&self, name: &str, got: &Device, bounds: (f64, f64)) {
+    fn hold(&self, name: &str, got: &DeviceTensor, bounds: (f64, f64)) {
         assert_eq!(got.layout().shape(), self.results.borrow()[name].0, "{name}");
         self.hold_values(name, &got.values(&self.q).unwrap(), bounds);
     }
 
     /// Compares a tensor on the device with a result, its shape too, within [`OF_LARGEST`].
-    fn hold_near(&self, name: &str, got: &Device) {
+    fn hold_near(&self, name: &str, got: &DeviceTensor) {
         self.hold(name, got, (0.0, self.near(name)));
     }
 

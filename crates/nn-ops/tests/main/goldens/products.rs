@@ -6,7 +6,8 @@ use nn_ops::{
 };
 use runtime::AnyQueue;
 
-use super::{Device, Goldens};
+use super::Goldens;
+use crate::common::DeviceTensor;
 
 /// Relative and absolute error of sums of up to a dozen products.
 const SUMS: (f64, f64) = (2e-6, 5e-6);
@@ -18,7 +19,7 @@ pub(super) fn hold(g: &Goldens) {
 }
 
 /// A tensor of zeros.
-fn zeros(g: &Goldens, shape: &[usize]) -> Device {
+fn zeros(g: &Goldens, shape: &[usize]) -> DeviceTensor {
     let mut tensor = g.room(shape);
     fill(&g.q, 0.0, tensor.at_mut()).unwrap();
     tensor

@@ -16,13 +16,13 @@ use crate::common::open;
 const TRAINING: Mode = Mode::Training { step: 0 };
 
 /// A forward and a backward pass: the error of the first, or the outcome of the second.
-type Pass = Box<dyn Fn(&AnyQueue, &Arena, &mut Arena) -> Result<Result<(), NnError>, NnError>>;
+type LayerPass = Box<dyn Fn(&AnyQueue, &Arena, &mut Arena) -> Result<Result<(), NnError>, NnError>>;
 
 /// The parameters of a layer, and its passes.
-type Trial = (Vec<ParameterId>, Pass);
+type LayerTrial = (Vec<ParameterId>, LayerPass);
 
 /// The passes of a layer over an input of `shape`.
-fn trial(layer: impl Layer + 'static, shape: &'static [usize]) -> Trial {
+fn trial(layer: impl Layer + 'static, shape: &'static [usize]) -> LayerTrial {
     let own = layer.ids();
     let pass = move |q: &AnyQueue, values: &Arena, gradients: &mut Arena| {
         let x = tensor(q, shape, &drawn(19, shape, 1));
@@ -35,7 +35,7 @@ fn trial(layer: impl Layer + 'static, shape: &'static [usize]) -> Trial {
 }
 
 /// The rows of a table that five indices name.
-fn rows(tokens: Embedding) -> Trial {
+fn rows(tokens: Embedding) -> LayerTrial {
     let pass = move |q: &AnyQueue, values: &Arena, gradients: &mut Arena| {
         let text = Indices::new(q, tokens.rows(), &[2, 0, 2, 1, 3])?;
         let y = tokens.forward(q, values, &text)?;
@@ -76,7 +76,7 @@ fn read(q: &AnyQueue, gradients: &Arena) -> Vec<f32> {
 }
 
 /// Runs a layer until it has failed `count` times; returns its failures before and after the first addition.
-fn fail(name: &str, q: &AnyQueue, table: &Arc<ParameterTable>, count: usize, (own, pass): &Trial) -> [usize; 2] {
+fn fail(name: &str, q: &AnyQueue, table: &Arc<ParameterTable>, count: usize, (own, pass): &LayerTrial) -> [usize; 2] {
     let (values, mut gradients) = (random(19, q, table), ones(q, table));
     let (kept, zeros) = (read(q, &gradients), zeros_of(q, table, own));
     let (mut failures, [mut before, mut after], mut whole) = (0, [0; 2], None);

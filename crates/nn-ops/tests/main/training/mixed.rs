@@ -37,14 +37,14 @@ struct Block {
 }
 
 /// A pre-norm transformer whose table of tokens is also the weights of its head.
-struct Model {
+struct TiedTransformer {
     tokens: Embedding,
     places: ParameterId,
     blocks: [Block; 2],
     norm: LayerNorm,
 }
 
-impl Parameters for Model {
+impl Parameters for TiedTransformer {
     fn visit(&self, visitor: &mut dyn FnMut(ParameterId, Start)) {
         self.tokens.visit(visitor);
         visitor(self.places, Start::Zeros);
@@ -57,7 +57,7 @@ impl Parameters for Model {
     }
 }
 
-impl Model {
+impl TiedTransformer {
     fn table() -> Arc<ParameterTable> {
         let mut specs = Vec::from(Embedding::specs("tokens", [TOKENS, WIDTH]));
         specs.push(ParameterSpec::new("places", &[LEN, WIDTH]));
@@ -139,7 +139,7 @@ impl Model {
 }
 
 /// Random weights near the initial values, representable in `N`.
-fn weights<N: Precision>(q: &AnyQueue, model: &Model, table: &Arc<ParameterTable>) -> Arena {
+fn weights<N: Precision>(q: &AnyQueue, model: &TiedTransformer, table: &Arc<ParameterTable>) -> Arena {
     let mut values = ParameterArena::zeros(q, table).unwrap();
     model.initialize(q, &mut values, 5).unwrap();
     let noise = super::random(9, q, table);
@@ -152,18 +152,18 @@ fn weights<N: Precision>(q: &AnyQueue, model: &Model, table: &Arc<ParameterTable
 }
 
 /// The loss of a pass of the model, its logits, and the gradients by the names of parameters.
-struct Pass {
+struct ModelPass {
     loss: f32,
     logits: Vec<f32>,
     gradients: Vec<(String, Vec<f32>)>,
 }
 
 /// A pass of the model from weights representable in `N`.
-fn pass<T: Precision, N: Precision>(choice: Choice) -> Pass {
-    let (q, table) = (open(choice), Model::table());
-    let model = Model::find(&table);
+fn pass<T: Precision, N: Precision>(choice: Choice) -> ModelPass {
+    let (q, table) = (open(choice), TiedTransformer::table());
+    let model = TiedTransformer::find(&table);
     let weights = MasterWeights::<_, T>::new(&q, weights::<N>(&q, &model, &table)).unwrap();
-    let (inputs, targets) = Model::batch(&q);
+    let (inputs, targets) = TiedTransformer::batch(&q);
     let mut gradients = ParameterArena::zeros(&q, &table).unwrap();
     let mut tape = Tape::new(&q, weights.layers(), Mode::Training { step: 0 });
     let logits = model.logits(&mut tape, &inputs).unwrap();
@@ -171,7 +171,7 @@ fn pass<T: Precision, N: Precision>(choice: Choice) -> Pass {
     let (value, logits) = (tape.values(loss).unwrap()[0], tape.values(logits).unwrap());
     tape.backward(loss, &mut gradients).unwrap();
     let of = |id| (table.name(id).unwrap().to_owned(), gradients.values(&q, id).unwrap());
-    Pass { loss: value, logits, gradients: table.ids().map(of).collect() }
+    ModelPass { loss: value, logits, gradients: table.ids().map(of).collect() }
 }
 
 fn expect_pass<T: Precision>(choice: Choice) {
@@ -222,12 +222,12 @@ impl Trained {
 fn trained<T: Precision>(loss_scale: Option<LossScale>, threads: usize, stops: &[u32]) -> Trained {
     let settings = Settings { threads: threads.try_into().ok(), ..Settings::default() };
     let (q, _) = runtime::open_with(&settings, None, None).unwrap();
-    let table = Model::table();
-    let model = Model::find(&table);
+    let table = TiedTransformer::table();
+    let model = TiedTransformer::find(&table);
     let config = OptimizerConfig { loss_scale, ..OptimizerConfig::adam_w(0.01) };
     let mut optimizer = Optimizer::new(&q, config, &table).unwrap();
     let mut weights = MasterWeights::<_, T>::new(&q, weights::<f32>(&q, &model, &table)).unwrap();
-    let ((inputs, targets), mut gradients) = (Model::batch(&q), ParameterArena::zeros(&q, &table).unwrap());
+    let ((inputs, targets), mut gradients) = (TiedTransformer::batch(&q), ParameterArena::zeros(&q, &table).unwrap());
     let save = |weights: &MasterWeights<AnyQueue, T>, optimizer: &Optimizer<AnyQueue>| {
         let mut checkpoint = Checkpoint::default();
         weights.values().export(&q, "", &mut checkpoint.tensors).unwrap();
@@ -322,11 +322,11 @@ fn gradients_that_f16_rounds_to_zero_survive_with_a_loss_scale() {
 
 #[test]
 fn a_tape_in_16_bits_keeps_no_memory_of_a_step() {
-    let (q, table) = (open(Choice::Cpu), Model::table());
-    let model = Model::find(&table);
+    let (q, table) = (open(Choice::Cpu), TiedTransformer::table());
+    let model = TiedTransformer::find(&table);
     let mut weights = MasterWeights::<_, bf16>::new(&q, weights::<f32>(&q, &model, &table)).unwrap();
     let mut optimizer = Optimizer::new(&q, OptimizerConfig::adam_w(0.01), &table).unwrap();
-    let ((inputs, targets), mut gradients) = (Model::batch(&q), ParameterArena::zeros(&q, &table).unwrap());
+    let ((inputs, targets), mut gradients) = (TiedTransformer::batch(&q), ParameterArena::zeros(&q, &table).unwrap());
     let mut step = || {
         let mut tape = Tape::new(&q, weights.layers(), Mode::Training { step: 0 });
         let loss = model.loss(&mut tape, &inputs, &targets).unwrap();

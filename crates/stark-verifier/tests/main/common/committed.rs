@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::statement::Vector;
+use crate::statement::VectorLine;
 
 /// A file of the vectors.
 pub(crate) fn file(name: &str) -> Vec<u8> {
@@ -13,7 +13,7 @@ pub(crate) fn file(name: &str) -> Vec<u8> {
 }
 
 /// All vectors.
-pub(crate) fn vectors<C: DeserializeOwned>() -> Vec<Vector<C>> {
+pub(crate) fn vectors<C: DeserializeOwned>() -> Vec<VectorLine<C>> {
     serde_json::from_slice(&file("vectors.json")).unwrap()
 }
 

@@ -10,12 +10,12 @@ pub(crate) mod tampers;
 
 use std::{panic, sync::Once};
 
-use self::{committed::file, stwo_side::statement::Vector as Line};
+use self::{committed::file, stwo_side::statement::VectorLine};
 use stark_verifier::{PcsConfig, Proof};
 use stwo::core::{fields::qm31::QM31 as StwoQm31, proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
 /// A committed proof and its statement.
-pub(crate) type Vector = Line<PcsConfig>;
+pub(crate) type Vector = VectorLine<PcsConfig>;
 
 /// All vectors.
 pub(crate) fn vectors() -> Vec<Vector> {

@@ -6,7 +6,7 @@ use core_types::params::{attention::AttentionParams, optim::StepState};
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use super::{super::trials::Trial, ALONE, DIAGONAL_DIM, LINES, Operands, lengths, packed, unless_near, words};
+use super::{super::trials::Trial, ALONE, DIAGONAL_DIM, HostOperands, LINES, lengths, packed, unless_near, words};
 
 /// Keys or queries of a launch, the most that a block takes.
 const ROWS: u64 = 64;
@@ -15,7 +15,7 @@ const OTHERS: u64 = 2;
 
 /// A gradient kernel.
 #[derive(Clone, Copy)]
-struct Kernel {
+struct BackwardKernel {
     name: &'static str,
     /// Elements of the longest row.
     longest: u64,
@@ -32,13 +32,13 @@ macro_rules! kernels {
     };
     ($length:literal, $suffix:literal, $longest:literal, $rows:literal) => {
         [
-            Kernel {
+            BackwardKernel {
                 name: concat!("linalg_attention_keys", $length, $suffix),
                 longest: $longest,
                 rows: $rows,
                 is_of_keys: true,
             },
-            Kernel {
+            BackwardKernel {
                 name: concat!("linalg_attention_queries", $length, $suffix),
                 longest: $longest,
                 rows: $rows,
@@ -56,12 +56,12 @@ pub(super) fn trials() -> Vec<Trial> {
 }
 
 /// Launches of two rows, of whole blocks with rows of several lengths, and with a causal mask.
-fn of_kernel<T: Real>(kernel: Kernel) -> Vec<Trial> {
+fn of_kernel<T: Real>(kernel: BackwardKernel) -> Vec<Trial> {
     let whole = lengths(kernel.longest, size_of::<T>() == 2)
         .map(move |dim| if kernel.is_of_keys { [OTHERS, ROWS, dim] } else { [ROWS, OTHERS, dim] });
     let launches = ALONE.into_iter().chain(whole).map(move |sizes| {
         Trial::new(format!("{sizes:?} by {}", kernel.name), move |q| {
-            kernel.hold(q, &packed(sizes), &Operands::<T>::new(&packed(sizes)))
+            kernel.hold(q, &packed(sizes), &HostOperands::<T>::new(&packed(sizes)))
         })
     });
     launches.chain(LINES.map(|lines| of_diagonal::<T>(kernel, lines))).collect()
@@ -71,7 +71,7 @@ fn of_kernel<T: Real>(kernel: Kernel) -> Vec<Trial> {
 ///
 /// For a kernel of queries, the last two of them alone read the last two of `lines` keys. For a kernel of keys, `lines`
 /// queries read the first eight keys at most, the last eight queries alone.
-fn of_diagonal<T: Real>(kernel: Kernel, lines: u64) -> Trial {
+fn of_diagonal<T: Real>(kernel: BackwardKernel, lines: u64) -> Trial {
     let (sizes, causal_offset) = if kernel.is_of_keys {
         ([lines, ROWS, DIAGONAL_DIM], 8 - lines.cast_signed())
     } else {
@@ -79,7 +79,7 @@ fn of_diagonal<T: Real>(kernel: Kernel, lines: u64) -> Trial {
     };
     let p = AttentionParams { causal: 1, causal_offset, ..packed(sizes) };
     Trial::new(format!("{lines} lines before a diagonal by {}", kernel.name), move |q| {
-        let mut of = Operands::<T>::new(&p);
+        let mut of = HostOperands::<T>::new(&p);
         if kernel.is_of_keys {
             of.spoil(&p, 8..ROWS, 8..ROWS);
         } else {
@@ -89,9 +89,9 @@ fn of_diagonal<T: Real>(kernel: Kernel, lines: u64) -> Trial {
     })
 }
 
-impl Kernel {
+impl BackwardKernel {
     /// Compares gradients with the processor's.
-    fn hold<T: Real>(self, q: &CudaQueue, p: &AttentionParams, of: &Operands<T>) -> Result<(), Failure> {
+    fn hold<T: Real>(self, q: &CudaQueue, p: &AttentionParams, of: &HostOperands<T>) -> Result<(), Failure> {
         let (y, lse) = of.forward(p)?;
         let [expected_dq, expected_dk, expected_dv] = of.backward(p, &y, &lse)?;
         let product = |(y, g): (&[T], &[T])| y.iter().zip(g).map(|(y, g)| y.to_f32() * g.to_f32()).sum();

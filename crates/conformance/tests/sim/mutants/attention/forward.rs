@@ -7,7 +7,7 @@ use core_types::params::{attention::AttentionParams, optim::StepState};
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use super::{super::trials::Trial, ALONE, DIAGONAL_DIM, LINES, Operands, lengths, packed, unless_near, words};
+use super::{super::trials::Trial, ALONE, DIAGONAL_DIM, HostOperands, LINES, lengths, packed, unless_near, words};
 
 /// Keys of a part.
 const PART: u32 = 32;
@@ -65,7 +65,7 @@ fn of_kernels<T: Real>(kernels: Kernels) -> Vec<Trial> {
     }
     let launches = launches.into_iter().map(|(sizes, parts)| {
         let name = format!("{sizes:?} in {parts} parts of the keys by {}", kernels.forward);
-        Trial::new(name, move |q| kernels.hold(q, &packed(sizes), &Operands::<T>::new(&packed(sizes)), parts))
+        Trial::new(name, move |q| kernels.hold(q, &packed(sizes), &HostOperands::<T>::new(&packed(sizes)), parts))
     });
     launches.chain(LINES.map(|lines| of_diagonal::<T>(kernels, lines))).collect()
 }
@@ -75,7 +75,7 @@ fn of_diagonal<T: Real>(kernels: Kernels, lines: u64) -> Trial {
     let causal_offset = lines.cast_signed() - kernels.rows.cast_signed();
     let p = AttentionParams { causal: 1, causal_offset, ..packed([kernels.rows, lines, DIAGONAL_DIM]) };
     Trial::new(format!("{lines} keys before a diagonal by {}", kernels.forward), move |q| {
-        let mut of = Operands::<T>::new(&p);
+        let mut of = HostOperands::<T>::new(&p);
         of.spoil(&p, 0..0, lines - 2..lines);
         // And a query that reads keys, but none of those.
         of.queries[((kernels.rows - 4) * DIAGONAL_DIM) as usize] = T::from_f32(f32::NAN);
@@ -85,7 +85,13 @@ fn of_diagonal<T: Real>(kernels: Kernels, lines: u64) -> Trial {
 
 impl Kernels {
     /// Compares results and logarithms of sums with the processor's.
-    fn hold<T: Real>(self, q: &CudaQueue, p: &AttentionParams, of: &Operands<T>, parts: u64) -> Result<(), Failure> {
+    fn hold<T: Real>(
+        self,
+        q: &CudaQueue,
+        p: &AttentionParams,
+        of: &HostOperands<T>,
+        parts: u64,
+    ) -> Result<(), Failure> {
         let (rows, dim) = (p.queries, p.dim);
         let (y, lse) = of.forward(p)?;
 

@@ -75,7 +75,7 @@ fn words(p: &AttentionParams) -> [u64; 28] {
 }
 
 /// Operands in host memory.
-struct Operands<T> {
+struct HostOperands<T> {
     queries: Vec<T>,
     keys: Vec<T>,
     values: Vec<T>,
@@ -83,7 +83,7 @@ struct Operands<T> {
     g: Vec<T>,
 }
 
-impl<T: Real> Operands<T> {
+impl<T: Real> HostOperands<T> {
     /// Multiples of 1/8 from -1 to 7/8, exact in every element type.
     fn new(p: &AttentionParams) -> Self {
         let operand = |rows: u64, seed: u64| {

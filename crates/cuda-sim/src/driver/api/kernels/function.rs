@@ -16,7 +16,7 @@ use crate::{
         limits,
         state::FunctionState,
     },
-    exec::Kernel,
+    exec::KernelDescription,
 };
 
 register! {
@@ -31,7 +31,7 @@ pub(super) fn function(entry: &mut DriverCall, func: CUfunction) -> Result<&mut 
 }
 
 /// The executor's kernel of a handle.
-pub(super) fn kernel(entry: &mut DriverCall, func: CUfunction) -> Result<Kernel, Status> {
+pub(super) fn kernel(entry: &mut DriverCall, func: CUfunction) -> Result<KernelDescription, Status> {
     let function = function(entry, func)?;
     function.program.kernel(&function.name).cloned().ok_or(Status::NOT_FOUND)
 }
@@ -39,7 +39,7 @@ pub(super) fn kernel(entry: &mut DriverCall, func: CUfunction) -> Result<Kernel,
 /// Registers of a thread as an assembler would allocate them.
 ///
 /// They are the registers in the text, capped by the launch bounds.
-pub(super) fn registers(kernel: &Kernel) -> u32 {
+pub(super) fn registers(kernel: &KernelDescription) -> u32 {
     let most = (limits::REGISTERS / kernel.max_threads.next_multiple_of(32)).min(255) & !7;
     kernel.registers.next_multiple_of(8).clamp(16, most)
 }
@@ -189,7 +189,7 @@ mod tests {
             (248, 1, 248),
         ] {
             let (name, parameters) = (String::new(), Vec::new());
-            let kernel = Kernel { name, parameters, static_shared: 0, local: 0, registers, max_threads };
+            let kernel = KernelDescription { name, parameters, static_shared: 0, local: 0, registers, max_threads };
             assert_eq!(super::registers(&kernel), expected, "{registers} registers, {max_threads} threads");
         }
     }

@@ -24,7 +24,7 @@ use crate::{
             work::{HostCall, KernelCall, WorkUnit},
         },
     },
-    exec::{Grid, Kernel},
+    exec::{Grid, KernelDescription},
 };
 
 register! { cuLaunchKernel cuLaunchCooperativeKernel cuLaunchHostFunc cuStreamAddCallback }
@@ -47,7 +47,7 @@ pub(in crate::driver::api) struct Request {
 ///
 /// # Safety
 /// The pointers are as the driver API requires of a launch of this kernel.
-unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Status> {
+unsafe fn parameters(kernel: &KernelDescription, request: &Request) -> Result<Vec<u8>, Status> {
     let size = kernel.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
     let align = kernel.parameters.iter().map(|parameter| parameter.align.max(1)).max().unwrap_or(1);
     let mut buffer = vec![0; size as usize];
