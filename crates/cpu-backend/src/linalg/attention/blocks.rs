@@ -17,7 +17,7 @@ pub(super) const KEYS: usize = 128;
 /// Rows and columns that are transposed at once.
 pub(super) const SIDE: usize = 16;
 /// Elements of a cache line.
-const LINE: usize = 16;
+pub(super) const LINE: usize = 16;
 
 /// Elements of memory that [`cut`] takes for arrays of these lengths.
 pub(super) fn elements<const C: usize>(lens: [usize; C]) -> usize {

@@ -9,7 +9,7 @@ use backend_api::{BackendError, Buffer, Queue};
 use core_types::params::attention::MAX_HEAD_DIM;
 
 use super::{
-    blocks::{Rows, SIDE, cut, elements},
+    blocks::{LINE, Rows, SIDE, cut, elements},
     operands::Operands,
     results::{Results, normalise},
 };
@@ -29,6 +29,11 @@ pub(super) const FEW_QUERIES: u64 = 4;
 const PART: usize = 512;
 /// Keys that stay in the L1 cache while all queries read them.
 const KEYS_AT_ONCE: usize = 64;
+/// Distance in elements between a row and the row that is prefetched with it: 3.5 KiB.
+///
+/// The processor's own prefetchers stop at the end of a page. On a Zen 4 they also fall behind
+/// loads of whole cache lines.
+const AHEAD: usize = 896;
 /// Heads whose parts are added up by one job.
 const HEADS_OF_A_JOB: usize = 16;
 
@@ -186,20 +191,25 @@ impl<L: Floats> LaneKernel<L> for DotRows<'_> {
     #[inline(always)]
     fn run(self, l: L) {
         let Self { scale, dim, q, q_width, k, count, at, scores } = self;
-        let (scale, whole) = (l.splat(scale), dim / L::N * L::N);
+        let (scale, ahead) = (l.splat(scale), rows_ahead(dim));
         let (mut products, mut turned) = ([[0.0; SIDE]; SIDE], [[0.0; SIDE]; SIDE]);
         for first in (0..count).step_by(SIDE) {
-            for (q, scores) in q.chunks_exact(q_width).zip(scores.chunks_exact_mut(PART)) {
-                for (i, products) in products.iter_mut().enumerate().take(count - first) {
-                    let k = k.row(first + i, dim);
-                    let mut sum = l.splat(0.0);
-                    for d in (0..whole).step_by(L::N) {
-                        sum = l.mul_add(l.load(&q[d..]), l.load(&k[d..]), sum);
-                    }
-                    if whole < dim {
-                        sum = l.mul_add(l.load(&q[whole..]), l.load_partial(&k[whole..], 0.0), sum);
-                    }
-                    l.store(products, sum);
+            for (row, (q, scores)) in q.chunks_exact(q_width).zip(scores.chunks_exact_mut(PART)).enumerate() {
+                let of_keys = &mut products[..SIDE.min(count - first)];
+                // Other queries find the keys in the cache.
+                let ahead = (row == 0).then_some(ahead);
+                let mut j = 0;
+                while j < dim {
+                    let q = &q[j..dim];
+                    j += match q.len() / L::N {
+                        8.. if const { L::REGISTERS >= 16 } => {
+                            dot_columns::<L, 8, false>(l, q, k, first, ahead, j, of_keys)
+                        }
+                        4.. => dot_columns::<L, 4, false>(l, q, k, first, ahead, j, of_keys),
+                        2.. => dot_columns::<L, 2, false>(l, q, k, first, ahead, j, of_keys),
+                        1 => dot_columns::<L, 1, false>(l, q, k, first, ahead, j, of_keys),
+                        _ => dot_columns::<L, 1, true>(l, q, k, first, ahead, j, of_keys),
+                    };
                 }
                 // Row i of the transpose has lane i of all keys.
                 l.transpose(&products, &mut turned);
@@ -215,6 +225,53 @@ impl<L: Floats> LaneKernel<L> for DotRows<'_> {
                 }
             }
         }
+    }
+}
+
+/// [`AHEAD`] in rows.
+#[inline(always)]
+fn rows_ahead(dim: usize) -> usize {
+    AHEAD.div_ceil(dim.max(1))
+}
+
+/// Adds products of `q` and of columns of the keys from `first` to a vector for each key.
+///
+/// These are the columns of `V` vectors from `j`, or all that are left if they are only a `SHORT`
+/// one; `q` starts at `j` too. Sums start at column 0. Prefetches the row `ahead` of each row, if
+/// given. Returns the number of columns.
+#[inline(always)]
+fn dot_columns<L: Floats, const V: usize, const SHORT: bool>(
+    l: L,
+    q: &[f32],
+    k: Rows<'_>,
+    first: usize,
+    ahead: Option<usize>,
+    j: usize,
+    products: &mut [[f32; SIDE]],
+) -> usize {
+    let width = if SHORT { q.len() } else { V * L::N };
+    let (mut factors, mut terms) = ([l.splat(0.0); V], [l.splat(0.0); V]);
+    load::<L, V, SHORT>(l, &q[..width], &mut factors);
+    for (key, products) in (first..).zip(products) {
+        if let Some(ahead) = ahead {
+            prefetch_columns::<L, V>(l, k, key + ahead, j);
+        }
+        load::<L, V, SHORT>(l, &k.row(key, j + width)[j..], &mut terms);
+        let mut sum = if j == 0 { l.splat(0.0) } else { l.load(products) };
+        for (&factor, &term) in factors.iter().zip(&terms) {
+            sum = l.mul_add(factor, term, sum);
+        }
+        l.store(products, sum);
+    }
+    width
+}
+
+/// Prefetches the columns of `V` vectors from `j` of row `i`, or where it would be.
+#[inline(always)]
+fn prefetch_columns<L: Floats, const V: usize>(l: L, rows: Rows<'_>, i: usize, j: usize) {
+    let at = i.wrapping_mul(rows.stride).wrapping_add(j);
+    for column in (0..V * L::N).step_by(LINE) {
+        l.prefetch_l2(rows.x, at.wrapping_add(column));
     }
 }
 
@@ -270,15 +327,18 @@ impl<L: Floats> LaneKernel<L> for AddValues<'_> {
     #[inline(always)]
     fn run(self, l: L) {
         let Self { dim, weights, at, count, v, partial } = self;
-        for (weights, partial) in weights.chunks_exact(PART).zip(partial.chunks_exact_mut(dim + 2)) {
+        for (row, (weights, partial)) in weights.chunks_exact(PART).zip(partial.chunks_exact_mut(dim + 2)).enumerate() {
+            // Other queries find the values in the cache.
+            let ahead = (row == 0).then(|| rows_ahead(dim));
             let (weights, y) = (&weights[at..][..count], &mut partial[..dim]);
             let mut j = 0;
             while j < dim {
                 j += match (dim - j) / L::N {
-                    4.. => add_columns::<L, 4, false>(l, weights, v, j, y),
-                    2.. => add_columns::<L, 2, false>(l, weights, v, j, y),
-                    1 => add_columns::<L, 1, false>(l, weights, v, j, y),
-                    _ => add_columns::<L, 1, true>(l, weights, v, j, y),
+                    8.. if const { L::REGISTERS >= 16 } => add_columns::<L, 8, false>(l, weights, v, ahead, j, y),
+                    4.. => add_columns::<L, 4, false>(l, weights, v, ahead, j, y),
+                    2.. => add_columns::<L, 2, false>(l, weights, v, ahead, j, y),
+                    1 => add_columns::<L, 1, false>(l, weights, v, ahead, j, y),
+                    _ => add_columns::<L, 1, true>(l, weights, v, ahead, j, y),
                 };
             }
         }
@@ -287,12 +347,13 @@ impl<L: Floats> LaneKernel<L> for AddValues<'_> {
 
 /// The columns of `V` vectors from `j`, or all that are left if they are only a `SHORT` one.
 ///
-/// Returns their number.
+/// Prefetches the row `ahead` of each row, if given. Returns the number of columns.
 #[inline(always)]
 fn add_columns<L: Floats, const V: usize, const SHORT: bool>(
     l: L,
     weights: &[f32],
     v: Rows<'_>,
+    ahead: Option<usize>,
     j: usize,
     y: &mut [f32],
 ) -> usize {
@@ -301,6 +362,9 @@ fn add_columns<L: Floats, const V: usize, const SHORT: bool>(
     let (mut sums, mut terms) = ([l.splat(0.0); V], [l.splat(0.0); V]);
     load::<L, V, SHORT>(l, y, &mut sums);
     for (s, &weight) in weights.iter().enumerate() {
+        if let Some(ahead) = ahead {
+            prefetch_columns::<L, V>(l, v, s + ahead, j);
+        }
         load::<L, V, SHORT>(l, &v.row(s, j + width)[j..], &mut terms);
         let weight = l.splat(weight);
         for (sum, &term) in sums.iter_mut().zip(&terms) {

@@ -68,6 +68,10 @@ pub(crate) trait Floats: Token {
 
     /// Prefetches the cache line where element `at` of `s` is, or would be: nothing is accessed.
     fn prefetch(self, s: &[f32], at: usize);
+    /// As [`prefetch`](Self::prefetch), but only into the L2 cache.
+    ///
+    /// The L1 cache has few outstanding misses, which loads need.
+    fn prefetch_l2(self, s: &[f32], at: usize);
 
     /// `a + b`.
     fn add(self, a: Self::V, b: Self::V) -> Self::V;

@@ -105,6 +105,9 @@ impl Floats for Arrays {
     fn prefetch(self, _: &[f32], _: usize) {}
 
     #[inline(always)]
+    fn prefetch_l2(self, _: &[f32], _: usize) {}
+
+    #[inline(always)]
     fn add(self, a: [f32; N], b: [f32; N]) -> [f32; N] {
         zip(a, b, |a, b| a + b)
     }

@@ -57,6 +57,12 @@ macro_rules! floats_in_registers {
         }
 
         #[inline(always)]
+        fn prefetch_l2(self, s: &[f32], at: usize) {
+            // SAFETY: `self` proves instructions that imply SSE; a prefetch accesses nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(s.as_ptr().wrapping_add(at).cast()) }
+        }
+
+        #[inline(always)]
         fn shift_exponent(self, v: $vector, t: $vector) -> $vector {
             // SAFETY: `self` proves the instructions of its vectors.
             unsafe { $as_floats($add_32($as_words(v), $shl_23($as_words(t)))) }

@@ -164,6 +164,9 @@ impl Floats for Portable {
     #[inline(always)]
     fn prefetch(self, _: &[f32], _: usize) {}
 
+    #[inline(always)]
+    fn prefetch_l2(self, _: &[f32], _: usize) {}
+
     in_halves! {
         add(a, b) = _mm_add_ps;
         sub(a, b) = _mm_sub_ps;
