@@ -66,7 +66,7 @@ impl NamedFunction {
 
     /// The gates that need keys: the descriptor's, and the shift's if there is one.
     pub(super) fn gates(&self) -> Vec<&Gate> {
-        [&self.gates.suf].into_iter().chain(self.gates.shift.gate()).collect()
+        self.gates.gates().collect()
     }
 
     /// The function in the clear.

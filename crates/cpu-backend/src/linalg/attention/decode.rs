@@ -31,8 +31,8 @@ const PART: usize = 512;
 const KEYS_AT_ONCE: usize = 64;
 /// Distance in elements between a row and the row that is prefetched with it: 3.5 KiB.
 ///
-/// The processor's own prefetchers stop at the end of a page. On a Zen 4 they also fall behind
-/// loads of whole cache lines.
+/// Hardware prefetchers stop at the end of a page. On a Zen 4 distances of 512 to 1024 are equally
+/// fast, and longer ones slower.
 const AHEAD: usize = 896;
 /// Heads whose parts are added up by one job.
 const HEADS_OF_A_JOB: usize = 16;
